@@ -1,0 +1,58 @@
+# How Litz is built: options, tools and the two calls with which folders declare themselves.
+option(LITZ_BUILD_TESTS "build the C++ tests" ON)
+set(LITZ_SANITIZE "" CACHE STRING "sanitizers, as in -fsanitize=")
+
+find_program(LITZ_CCACHE ccache)
+if(LITZ_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${LITZ_CCACHE})
+endif()
+find_program(LITZ_MOLD mold)
+find_program(LITZ_LLD NAMES ld.lld-19 ld.lld)
+if(LITZ_MOLD)
+  add_link_options(-fuse-ld=${LITZ_MOLD})
+elseif(LITZ_LLD)
+  add_link_options(-fuse-ld=${LITZ_LLD})
+endif()
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -Werror=switch -Werror=return-type)
+if(LITZ_SANITIZE)
+  add_compile_options(-fsanitize=${LITZ_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${LITZ_SANITIZE})
+endif()
+
+find_package(fmt REQUIRED)
+
+# litz_level(name SOURCES a.cpp ... DEPENDS support symbolic ...): one folder of src/litz as the static library
+# litz_<name>. A folder sees only the folders that it names (and theirs): their include path is a farm of links,
+# so an include across the order of the levels does not compile.
+function(litz_level name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  set(farm ${CMAKE_BINARY_DIR}/include_farm/${name})
+  file(MAKE_DIRECTORY ${farm}/litz)
+  if(NOT EXISTS ${farm}/litz/${name})
+    file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${farm}/litz/${name} SYMBOLIC)
+  endif()
+  if(A_SOURCES)
+    add_library(litz_${name} STATIC ${A_SOURCES})
+    set(scope PUBLIC)
+  else()
+    add_library(litz_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(litz_${name} ${scope} ${farm})
+  foreach(dependency ${A_DEPENDS})
+    target_link_libraries(litz_${name} ${scope} litz_${dependency})
+  endforeach()
+  target_link_libraries(litz_${name} ${scope} ${A_LIBRARIES})
+endfunction()
+
+# litz_test(name SOURCES ... DEPENDS level ...): a GoogleTest program, known to ctest.
+function(litz_test name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  add_executable(${name} ${A_SOURCES})
+  foreach(dependency ${A_DEPENDS})
+    target_link_libraries(${name} PRIVATE litz_${dependency})
+  endforeach()
+  target_link_libraries(${name} PRIVATE GTest::gtest GTest::gtest_main ${A_LIBRARIES})
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()
