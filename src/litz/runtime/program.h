@@ -1,0 +1,122 @@
+#pragma once
+// The executor's program: the wrapper IR flattened. Tensors live in numbered slots; every size, stride, offset and range of the
+// program is an entry of one table of int64 that is computed once per tuple of input symbols (and remembered), so that the lines
+// themselves hold only indices. Plain data: it can be written to a package.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "litz/support/dtype.h"
+#include "litz/support/expr_program.h"
+
+namespace litz::runtime {
+
+using Slot = int32_t;        // a tensor of the call
+using TableIndex = int32_t;  // an entry of the table of numbers
+
+/// Where an input symbol is read from when the program is called.
+struct SymbolSource {
+  enum Kind : uint8_t { kSize, kStride, kStorageOffset, kScalarArgument } kind = kSize;
+  int32_t argument = 0;  // position among the call's arguments
+  int32_t dimension = 0;
+};
+
+struct DeviceId {
+  int32_t type = 0;   // index into Program::device_types
+  int32_t index = 0;
+};
+
+/// A strided tensor as lines see it: the numbers are in the table.
+struct TensorSpec {
+  DType dtype = DType::kFloat32;
+  DeviceId device;
+  std::vector<TableIndex> sizes, strides;
+};
+
+struct AllocLine { Slot slot; int32_t spec; };             // through the framework's allocator; owned by the slot
+struct ArenaLine { Slot slot; TableIndex bytes; DeviceId device; };  // one allocation that ArenaView lines cut up
+struct ArenaViewLine { Slot slot; Slot arena; TableIndex byte_offset; int32_t spec; };
+/// Another shape on the storage of `base`: as_strided.
+struct ViewLine { Slot slot; Slot base; TableIndex offset; int32_t spec; };
+struct FreeLine { Slot slot; };
+
+/// A generated kernel: void kernel(void* const* pointers, const int64_t* numbers, int64_t begin, int64_t end).
+/// pointers: data of `tensors` in order (storage offset applied); numbers: table entries in order. Called for disjoint pieces of
+/// [0, range) of at least `grain` from the framework's threads; begin == end == 0 never occurs.
+struct KernelLine {
+  int32_t kernel;
+  std::vector<Slot> tensors;
+  std::vector<TableIndex> numbers;
+  TableIndex range;    // how many independent pieces of work
+  TableIndex grain;    // the least number worth a thread
+  TableIndex scratch_bytes;  // per thread, given as the last pointer; -1 for none
+};
+
+struct NumberArg { TableIndex entry; };  // a symbolic integer
+struct TensorArg { Slot slot; };
+struct ComplexArg { double real, imaginary; };
+struct MemoryFormatArg { int32_t torch_code; };
+struct ExternArg;
+using ExternArgs = std::vector<ExternArg>;
+struct ExternArg : std::variant<std::monostate, bool, int64_t, double, std::string, NumberArg, TensorArg, DType, DeviceId, ComplexArg, MemoryFormatArg, ExternArgs> {
+  using variant::variant;
+};
+
+/// An op of the framework. Results go to `results` (owned by their slots); out-variants write a planned tensor and have none.
+struct ExternLine {
+  int32_t callee;      // index into Program::callees
+  ExternArgs arguments;  // every argument of the schema, in its order
+  std::vector<Slot> results;              // -1 where a result is not used
+  std::vector<TableIndex> number_results;  // table entries for integer results (item()), else empty
+};
+/// Entries [begin, end) of the table that depend on integer results of extern calls are computed here.
+struct ComputeLine { int32_t program; };
+struct AssertLine { TableIndex condition; int32_t message; };
+struct CopyLine { Slot destination; Slot source; };  // as Tensor.copy_
+using Line = std::variant<AllocLine, ArenaLine, ArenaViewLine, ViewLine, FreeLine, KernelLine, ExternLine, ComputeLine, AssertLine, CopyLine>;
+
+struct Callee {
+  std::string op;      // "aten.addmm.out"
+  std::string schema;  // PyTorch's text
+  bool is_mutating = false;
+  bool is_random = false;
+};
+
+/// Machine code of one kernel. The owner keeps it alive (a JIT module, a loaded package).
+using KernelFunction = void (*)(void* const* pointers, const int64_t* numbers, int64_t begin, int64_t end);
+struct Kernel {
+  std::string name;
+  KernelFunction function = nullptr;
+  std::shared_ptr<void> owner;
+};
+
+struct OutputSpec {
+  enum Kind : uint8_t { kNone, kTensor, kInput, kInteger, kFloat, kBool } kind = kNone;
+  int32_t index = 0;     // slot; argument position for kInput (the very tensor object that was passed); table entry for kInteger
+  double number = 0;     // kFloat, kBool
+};
+
+struct Program {
+  std::string name;
+  int32_t argument_count = 0;
+  std::vector<Slot> argument_slots;        // per argument: its slot, -1 for numbers
+  std::vector<std::string> device_types;
+  std::vector<SymbolSource> symbols;       // symbol k of the table program
+  ExprProgram table;                       // symbols -> all entries known at the start
+  std::vector<ExprProgram> later_tables;   // ComputeLine: entries that need results of extern calls
+  int32_t table_size = 0;
+  int32_t slot_count = 0;
+  std::vector<TensorSpec> specs;
+  std::vector<Callee> callees;
+  std::vector<Kernel> kernels;
+  std::vector<std::string> messages;
+  std::vector<Line> lines;
+  std::vector<OutputSpec> outputs;
+};
+
+/// One line of text per line of the program, for dumps and tests.
+std::string to_text(const Program& program);
+
+}  // namespace litz::runtime
