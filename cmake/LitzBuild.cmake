@@ -21,16 +21,21 @@ if(LITZ_SANITIZE)
 endif()
 
 find_package(fmt REQUIRED)
+include(LitzClang)
 
 # litz_level(name SOURCES a.cpp ... DEPENDS support symbolic ...): one folder of src/litz as the static library
 # litz_<name>. A folder sees only the folders that it names (and theirs): their include path is a farm of links,
-# so an include across the order of the levels does not compile.
+# so an include across the order of the levels does not compile. FOLDER is the folder to see when it is not called <name>:
+# a part of a level with libraries of its own (codegen/, device/) is a level to CMake, and its includes start at the whole.
 function(litz_level name)
-  cmake_parse_arguments(A "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(A "" "FOLDER" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  if(NOT A_FOLDER)
+    set(A_FOLDER ${name})
+  endif()
   set(farm ${CMAKE_BINARY_DIR}/include_farm/${name})
   file(MAKE_DIRECTORY ${farm}/litz)
-  if(NOT EXISTS ${farm}/litz/${name})
-    file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${farm}/litz/${name} SYMBOLIC)
+  if(NOT EXISTS ${farm}/litz/${A_FOLDER})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/litz/${A_FOLDER} ${farm}/litz/${A_FOLDER} SYMBOLIC)
   endif()
   if(A_SOURCES)
     add_library(litz_${name} STATIC ${A_SOURCES})
