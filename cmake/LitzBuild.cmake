@@ -22,6 +22,13 @@ endif()
 
 find_package(fmt REQUIRED)
 include(LitzClang)
+# fmt for every level: Debian has it only as a shared library, and a release needs none, so there it is its headers.
+add_library(litz_fmt INTERFACE)
+if(LITZ_CLANG_SHARED)
+  target_link_libraries(litz_fmt INTERFACE fmt::fmt)
+else()
+  target_link_libraries(litz_fmt INTERFACE fmt::fmt-header-only)
+endif()
 
 # litz_level(name SOURCES a.cpp ... DEPENDS support symbolic ...): one folder of src/litz as the static library
 # litz_<name>. A folder sees only the folders that it names (and theirs): their include path is a farm of links,
