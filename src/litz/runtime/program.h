@@ -43,15 +43,27 @@ struct ViewLine { Slot slot; Slot base; TableIndex offset; int32_t spec; };
 struct FreeLine { Slot slot; };
 
 /// A generated kernel: void kernel(void* const* pointers, const int64_t* numbers, int64_t begin, int64_t end).
-/// pointers: data of `tensors` in order (storage offset applied); numbers: table entries in order. Called for disjoint pieces of
-/// [0, range) of at least `grain` from the framework's threads; begin == end == 0 never occurs.
+/// pointers: data of `tensors` in order (storage offset applied), then this thread's scratch (64-byte aligned) if scratch_bytes is
+/// not -1, then a KernelError* if reports_errors; numbers: table entries in order. Called for disjoint pieces of [0, range) of at
+/// least `grain` from the framework's threads; begin == end never occurs.
 struct KernelLine {
   int32_t kernel;
   std::vector<Slot> tensors;
   std::vector<TableIndex> numbers;
   TableIndex range;    // how many independent pieces of work
   TableIndex grain;    // the least number worth a thread
-  TableIndex scratch_bytes;  // per thread, given as the last pointer; -1 for none
+  TableIndex scratch_bytes = -1;  // per thread; -1 for none
+  bool reports_errors = false;
+  int32_t first_message = 0;  // KernelError::kAssertion + k is Program::messages[first_message + k]
+};
+
+/// Where a kernel says that its data broke a rule of the op (an index out of range): it stores a code, goes on with any value that
+/// is safe, and the executor raises after the kernel. Any of several failures may win.
+struct KernelError {
+  enum Code : int64_t { kNone = 0, kIndexOutOfRange = 1, kDivisionByZero = 2, kAssertion = 16 };
+  int64_t code = kNone;
+  int64_t value = 0;  // the offending index
+  int64_t size = 0;   // the size that it had to respect
 };
 
 struct NumberArg { TableIndex entry; };  // a symbolic integer
@@ -74,8 +86,15 @@ struct ExternLine {
 /// Entries [begin, end) of the table that depend on integer results of extern calls are computed here.
 struct ComputeLine { int32_t program; };
 struct AssertLine { TableIndex condition; int32_t message; };
+/// A number of a tensor that only the run knows (the size of nonzero's result) becomes a table entry.
+struct ReadNumberLine {
+  enum Kind : uint8_t { kSize, kStride, kStorageOffset } kind;
+  TableIndex entry;
+  Slot slot;
+  int32_t dimension;
+};
 struct CopyLine { Slot destination; Slot source; };  // as Tensor.copy_
-using Line = std::variant<AllocLine, ArenaLine, ArenaViewLine, ViewLine, FreeLine, KernelLine, ExternLine, ComputeLine, AssertLine, CopyLine>;
+using Line = std::variant<AllocLine, ArenaLine, ArenaViewLine, ViewLine, FreeLine, KernelLine, ExternLine, ComputeLine, AssertLine, ReadNumberLine, CopyLine>;
 
 struct Callee {
   std::string op;      // "aten.addmm.out"
@@ -102,6 +121,8 @@ struct Program {
   std::string name;
   int32_t argument_count = 0;
   std::vector<Slot> argument_slots;        // per argument: its slot, -1 for numbers
+  /// Tensors stored with the program; they are passed behind the caller's arguments, so their slots end `argument_slots`.
+  std::vector<std::string> constants;
   std::vector<std::string> device_types;
   std::vector<SymbolSource> symbols;       // symbol k of the table program
   ExprProgram table;                       // symbols -> all entries known at the start
