@@ -8,6 +8,7 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ struct TensorMeta {
   std::vector<Expr> strides;  // elements
   Expr storage_offset;        // elements; null means 0
   Device device;
+  bool is_none = false;  // the op returned None (or an undefined tensor) at this place; the other fields mean nothing
   size_t rank() const { return sizes.size(); }
 };
 
@@ -46,6 +48,9 @@ struct Value {
   explicit operator bool() const { return node != nullptr; }
   const TensorMeta& meta() const;
   friend bool operator==(Value, Value) = default;
+};
+struct ValueHash {
+  size_t operator()(Value v) const { return std::hash<const void*>()(v.node) * 31 + static_cast<size_t>(v.output); }
 };
 
 enum class MemoryFormat : uint8_t { kContiguous, kPreserve, kChannelsLast, kChannelsLast3d };
@@ -86,10 +91,12 @@ class Node {
   std::string name;                  // for printing, unique in the graph
   const OpSchema* op = nullptr;      // kCall
   std::vector<Argument> arguments;   // kCall
-  std::vector<TensorMeta> outputs;   // tensor results; a list result has one entry each
+  /// Tensor results in order; a list result has one entry for each element. `symbol_outputs` follow them in the text form.
+  std::vector<TensorMeta> outputs;
   std::vector<Expr> symbol_outputs;  // results that are integers (sizes, unbacked symbols), e.g. of item()
   Expr symbol;                       // kInput of a size
   const SourceLine* source = nullptr;
+  bool is_imported = true;           // false: built by Litz; only casts that Litz built may be dropped
   int order = 0;                     // position at the last renumbering
 
   Value value(int output = 0) { return Value{this, output}; }
@@ -132,6 +139,21 @@ class Graph {
 
 inline const TensorMeta& Value::meta() const { return node->outputs[output]; }
 
+/// "f32[s0, 768] strides [1, s0]": strides that are row-major, offset 0 and the default device are left out.
+std::string to_text(const TensorMeta& meta);
+/// Strides of a row-major tensor, as eager gives them: a dimension of size 0 counts as 1.
+std::vector<Expr> contiguous_strides(ExprContext& context, std::span<const Expr> sizes);
+/// The default of an argument as the schema writes it; null if it has none.
+std::optional<Argument> default_argument(const SchemaArgument& argument);
+/// Same alternative, same value; numbers compare by their bits.
+bool same_argument(const Argument& a, const Argument& b);
+/// "%x" or "%x.1": how a value is written.
+std::string value_text(Value value);
+
+/// Replaces uses in nodes and graph outputs; chains (a -> b, b -> c) are followed.
+using ValueMap = std::unordered_map<Value, Value, ValueHash>;
+void replace_uses(Graph& graph, const ValueMap& map);
+
 /// Calls f(Value&) for every tensor among the arguments, lists included.
 template <typename F>
 void for_each_value(Argument& argument, F&& f) {
@@ -150,6 +172,15 @@ void for_each_value(const Argument& argument, F&& f) {
 void verify(const Graph& graph);
 
 /// Text form, complete: schemas, symbols, inputs, nodes, outputs. parse_graph(to_text(g)) prints the same.
+///   graph f
+///   schema aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+///   symbol s0 in [2, inf] hint 32
+///   input %s0 : size s0
+///   input %x : f32[s0, 768]
+///   %y = aten.add.Tensor(%x, %x, alpha=2) -> f32[s0, 768]  # f.py:3: y = x + 2 * x
+///   return %y
+/// Arguments that equal the schema's default are left out; a node that Litz built ends with "built"; an output whose strides are
+/// free ends with "free". Reads as PyTorch writes it: None, True, 1, 1.0, inf, complex(0.0, 1.0), [..], "text", bf16, cpu.
 std::string to_text(const Graph& graph);
 std::unique_ptr<Graph> parse_graph(std::string_view text);
 
