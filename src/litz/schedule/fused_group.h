@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "litz/loop/program.h"
+#include "litz/target/target.h"
 
 namespace litz {
 

@@ -1,0 +1,107 @@
+#include "litz/schedule/assign_storage.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "litz/schedule/group_mapping.h"
+
+namespace litz {
+namespace {
+
+void collect(const ExternArgument& argument, std::vector<const Buffer*>& out) {
+  if (auto* tensor = std::get_if<ExternTensor>(&argument)) out.push_back(tensor->buffer);
+  if (auto* list = std::get_if<ExternArgumentList>(&argument))
+    for (const auto& a : *list) collect(a, out);
+}
+
+std::vector<const Buffer*> buffers_read(const FusedGroup& group) {
+  std::vector<const Buffer*> out;
+  for (const auto& m : group.members) {
+    for (const Instr& i : m.operation->body.instrs)
+      if (i.op == Op::kLoad) out.push_back(i.buffer);
+    if (m.operation->scatter_base) out.push_back(m.operation->scatter_base);
+    for (const auto& a : m.operation->arguments) collect(a, out);
+    for (const Buffer* b : m.operation->outputs)
+      if (b->layout.base) out.push_back(b->layout.base);
+  }
+  return out;
+}
+
+}  // namespace
+
+void assign_storage(Schedule& schedule) {
+  std::unordered_map<const Buffer*, size_t> last_read, written;
+  for (size_t g = 0; g < schedule.groups.size(); ++g) {
+    for (const Buffer* b : buffers_read(*schedule.groups[g])) last_read[b] = g;
+    for (const auto& m : schedule.groups[g]->members)
+      for (const Buffer* b : m.operation->outputs) written[b] = g;
+  }
+  for (auto& group : schedule.groups)
+    for (auto& m : group->members)
+      for (Buffer* b : m.operation->outputs) {
+        Buffer* old = b->version_of;
+        if (!old) continue;
+        auto read = last_read.find(old);
+        const bool read_later = read != last_read.end() && read->second > written[b];
+        bool read_here_elsewhere = false;
+        if (read != last_read.end() && read->second == written[b] && group->kind == GroupKind::kLoops)
+          read_here_elsewhere = find_violation(group->axes, group->members).has_value();
+        if (read_later || read_here_elsewhere) {
+          schedule.refusals.push_back({"assign_storage", old->name, b->name,
+                                       read_later ? "the old version is read after the new one is written" : "the old version is read at other elements in the same kernel"});
+          continue;
+        }
+        Buffer* root = old;
+        for (auto it = schedule.storage_of.find(root); it != schedule.storage_of.end(); it = schedule.storage_of.find(root)) root = it->second;
+        schedule.storage_of[b] = root;
+      }
+}
+
+void find_internal_buffers(Schedule& schedule) {
+  std::unordered_set<const Buffer*> outside;
+  for (const auto& out : schedule.program->outputs)
+    if (auto* tensor = std::get_if<ExternTensor>(&out.value)) outside.insert(tensor->buffer);
+  std::unordered_map<const Buffer*, std::set<const FusedGroup*>> readers;
+  for (const auto& group : schedule.groups)
+    for (const Buffer* b : buffers_read(*group)) readers[b].insert(group.get());
+  for (auto& group : schedule.groups) {
+    if (group->kind != GroupKind::kLoops) continue;
+    for (auto& m : group->members)
+      for (Buffer* b : m.operation->outputs) {
+        const auto& r = readers[b];
+        const bool only_here = std::all_of(r.begin(), r.end(), [&](auto* g) { return g == group.get(); });
+        if (only_here && !outside.contains(b) && !b->version_of && !schedule.storage_of.contains(b)) group->internal_buffers.push_back(b);
+      }
+  }
+}
+
+void name_groups(Schedule& schedule) {
+  int id = 0;
+  for (auto& group : schedule.groups) {
+    group->id = id++;
+    if (group->kind == GroupKind::kExtern) {
+      group->name = group->members[0].operation->name;
+      continue;
+    }
+    std::vector<std::string> ops;
+    for (const auto& m : group->members)
+      for (const Node* n : m.operation->sources) {
+        if (!n->op) continue;
+        std::string name(n->op->name);
+        if (auto dot = name.find('.'); dot != std::string::npos) name = name.substr(dot + 1);
+        if (auto dot = name.find('.'); dot != std::string::npos) name = name.substr(0, dot);
+        while (!name.empty() && name.front() == '_') name.erase(0, 1);
+        if (std::find(ops.begin(), ops.end(), name) == ops.end()) ops.push_back(name);
+      }
+    std::string text = "fused";
+    for (const auto& name : ops) {
+      if (text.size() + name.size() > 80) break;
+      text += "_" + name;
+    }
+    group->name = fmt::format("{}_{}", text, group->id);
+  }
+}
+
+}  // namespace litz

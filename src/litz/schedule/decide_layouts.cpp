@@ -1,0 +1,75 @@
+#include "litz/schedule/decide_layouts.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "litz/schedule/size_hint.h"
+
+namespace litz {
+namespace {
+
+constexpr int64_t kSizeFallback = 64;
+
+std::vector<int> row_major(size_t rank) {
+  std::vector<int> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+/// The order of the largest buffer of the same rank that the operation reads at its own axes.
+std::optional<std::vector<int>> order_of_inputs(const Operation& op, const Buffer& out, ExprContext& context) {
+  const Buffer* best = nullptr;
+  int64_t best_bytes = 0;
+  for (const Instr& i : op.body.instrs) {
+    if (i.op != Op::kLoad || i.buffer->layout.kind == LayoutKind::kFlexible || i.coordinates.size() != out.sizes.size()) continue;
+    bool point_by_point = true;
+    for (int d = 0; d < op.rank; ++d) point_by_point &= i.coordinates[d] == op.axes[d] || i.buffer->sizes[d].is_integer(1);
+    if (!point_by_point) continue;
+    const int64_t bytes = size_hint(product(context, i.buffer->sizes), kSizeFallback) * dtype_bytes(i.dtype);
+    if (bytes > best_bytes) best = i.buffer, best_bytes = bytes;
+  }
+  if (!best || best_bytes < size_hint(product(context, out.sizes), kSizeFallback)) return std::nullopt;
+  return stride_order(best->sizes, best->layout.strides);
+}
+
+}  // namespace
+
+std::vector<Expr> dense_strides(ExprContext& context, std::span<const Expr> sizes, std::span<const int> order) {
+  std::vector<Expr> strides(sizes.size());
+  Expr step = context.integer(1);
+  for (size_t k = order.size(); k-- > 0;) {
+    strides[order[k]] = step;
+    step = step * (sizes[order[k]].is_integer() ? context.integer(std::max<int64_t>(1, sizes[order[k]].integer())) : sizes[order[k]]);
+  }
+  return strides;
+}
+
+std::vector<int> stride_order(std::span<const Expr> sizes, std::span<const Expr> strides) {
+  std::vector<int> order = row_major(sizes.size());
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    if (sizes[a].is_integer(1) || sizes[b].is_integer(1)) return false;
+    if (strides[a].as_integer() && strides[b].as_integer()) return *strides[a].as_integer() > *strides[b].as_integer();
+    return size_hint(strides[a], kSizeFallback) > size_hint(strides[b], kSizeFallback);
+  });
+  return order;
+}
+
+bool decide_layouts(LoopProgram& program, const Target& target) {
+  ExprContext& context = *program.context;
+  bool changed = false;
+  for (Operation* op : program.operations)
+    for (Buffer* b : op->outputs) {
+      if (b->layout.kind != LayoutKind::kFlexible) continue;
+      std::vector<int> order = row_major(b->sizes.size());
+      const bool follows_wish = b->layout.order_is_binding || target.facts().prefers_channels_last;
+      if (b->layout.wanted_order.size() == b->sizes.size() && follows_wish) order = b->layout.wanted_order;
+      else if (op->kind != OperationKind::kExtern)
+        if (auto inherited = order_of_inputs(*op, *b, context)) order = *inherited;
+      b->layout.kind = LayoutKind::kStrided;
+      b->layout.strides = dense_strides(context, b->sizes, order);
+      changed = true;
+    }
+  return changed;
+}
+
+}  // namespace litz

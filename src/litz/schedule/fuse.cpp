@@ -1,0 +1,283 @@
+#include "litz/schedule/fuse.h"
+
+#include <algorithm>
+#include <queue>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "litz/schedule/group_mapping.h"
+#include "litz/schedule/size_hint.h"
+
+namespace litz {
+namespace {
+
+constexpr int64_t kSizeFallback = 64;  // a size that was never seen, for estimates
+
+int64_t bytes_of(const Buffer& b, ExprContext& context) {
+  return size_hint(product(context, b.sizes), kSizeFallback) * dtype_bytes(b.dtype);
+}
+
+int64_t volume(const std::vector<Expr>& axes) {
+  int64_t v = 1;
+  for (Expr a : axes) v *= size_hint(a.extent(), kSizeFallback);
+  return v;
+}
+
+void collect_extern_reads(const ExternArgument& argument, std::vector<const Buffer*>& out) {
+  if (auto* tensor = std::get_if<ExternTensor>(&argument)) out.push_back(tensor->buffer);
+  if (auto* list = std::get_if<ExternArgumentList>(&argument))
+    for (const auto& a : *list) collect_extern_reads(a, out);
+}
+
+/// Groups and the edges between them while they are being joined.
+class Fuser {
+ public:
+  Fuser(Schedule& schedule, const FuseOptions& options)
+      : schedule_(schedule), options_(options), context_(*schedule.program->context) {}
+
+  void run() {
+    make_groups();
+    connect();
+    find_candidates();
+    while (!queue_.empty()) {
+      const Candidate c = queue_.top();
+      queue_.pop();
+      const int a = find(c.first), b = find(c.second);
+      if (a == b) continue;
+      // A refused pair is looked at again only after one of the two has grown.
+      const auto state = std::make_tuple(std::min(a, b), std::max(a, b), nodes_[a].group->members.size() + nodes_[b].group->members.size());
+      if (!done_.insert(state).second) continue;
+      consider(a, b);
+    }
+    emit();
+  }
+
+ private:
+  struct Node {
+    std::unique_ptr<FusedGroup> group;  // null once joined into another
+    std::set<int> before, after;        // groups that must run earlier, later
+    std::unordered_set<const Buffer*> reads, writes;
+    int low = 0, high = 0;              // positions of its operations in the program
+  };
+  struct Candidate {
+    int64_t score;
+    int first, second;
+    bool operator<(const Candidate& o) const {
+      if (score != o.score) return score < o.score;
+      return std::tie(first, second) > std::tie(o.first, o.second);
+    }
+  };
+
+  int find(int g) {
+    while (parent_[g] != g) g = parent_[g] = parent_[parent_[g]];
+    return g;
+  }
+
+  void make_groups() {
+    const auto& operations = schedule_.program->operations;
+    nodes_.resize(operations.size());
+    parent_.resize(operations.size());
+    for (size_t k = 0; k < operations.size(); ++k) {
+      Operation* op = operations[k];
+      Node& node = nodes_[k];
+      parent_[k] = static_cast<int>(k);
+      node.low = node.high = static_cast<int>(k);
+      node.group = std::make_unique<FusedGroup>();
+      FusedGroup& g = *node.group;
+      GroupMember m{op, op->axes, {}};
+      if (op->kind == OperationKind::kExtern) {
+        g.kind = GroupKind::kExtern;
+        std::vector<const Buffer*> read;
+        for (const auto& a : op->arguments) collect_extern_reads(a, read);
+        node.reads.insert(read.begin(), read.end());
+      } else {
+        // Reduced axes and the scanned axis are loops of the member; everything else is independent.
+        for (size_t i = 0; i < op->axes.size(); ++i) {
+          const bool is_local = static_cast<int>(i) >= op->rank || (op->kind == OperationKind::kScan && static_cast<int>(i) == op->scan_axis) ||
+                                op->kind == OperationKind::kScatter;
+          (is_local ? m.local_axes : g.axes).push_back(op->axes[i]);
+        }
+        for (const Instr& i : op->body.instrs)
+          if (i.op == Op::kLoad) node.reads.insert(i.buffer);
+        if (op->scatter_base) node.reads.insert(op->scatter_base);
+      }
+      for (const Buffer* b : op->outputs) {
+        node.writes.insert(b);
+        if (b->layout.base) node.reads.insert(b->layout.base);
+      }
+      g.members.push_back(std::move(m));
+    }
+  }
+
+  void add_edge(int from, int to) {
+    if (from == to) return;
+    nodes_[from].after.insert(to);
+    nodes_[to].before.insert(from);
+  }
+
+  void connect() {
+    std::unordered_map<const Buffer*, int> writer;
+    std::unordered_map<const Buffer*, std::vector<int>> readers;
+    int last_ordered = -1;  // effects and random draws keep the program's order among themselves
+    for (size_t k = 0; k < nodes_.size(); ++k) {
+      const int n = static_cast<int>(k);
+      const Operation& op = *schedule_.program->operations[k];
+      for (const Buffer* b : nodes_[k].reads) {
+        if (auto w = writer.find(b); w != writer.end()) add_edge(w->second, n);
+        readers[b].push_back(n);
+      }
+      for (const Buffer* b : nodes_[k].writes) {
+        writer[b] = n;
+        // A new version is written after everything that reads the old one.
+        if (b->version_of) {
+          for (int r : readers[b->version_of]) add_edge(r, n);
+          if (auto w = writer.find(b->version_of); w != writer.end()) add_edge(w->second, n);
+        }
+      }
+      if (op.callee && (op.callee->is_mutating || op.callee->is_random || op.callee->has_effect) && !op.writes_planned_output) {
+        if (last_ordered >= 0) add_edge(last_ordered, n);
+        last_ordered = n;
+      }
+    }
+  }
+
+  int64_t shared_bytes(const Node& a, const Node& b) const {
+    int64_t total = 0;
+    auto count = [&](const auto& xs, const auto& ys) {
+      for (const Buffer* x : xs)
+        if (ys.contains(x)) total += bytes_of(*x, context_);
+    };
+    count(a.writes, b.reads);
+    count(b.writes, a.reads);
+    count(a.reads, b.reads);
+    for (const Buffer* x : a.writes)
+      for (const Buffer* y : b.writes)
+        if (x->version_of == y || y->version_of == x) total += bytes_of(*x, context_);
+    return total;
+  }
+
+  void propose(int a, int b) {
+    if (a == b || nodes_[a].group->kind == GroupKind::kExtern || nodes_[b].group->kind == GroupKind::kExtern) return;
+    if (const int64_t score = shared_bytes(nodes_[a], nodes_[b]); score > 0) queue_.push({score, std::min(a, b), std::max(a, b)});
+  }
+
+  /// Pairs that share a buffer: the writer with each reader, and readers that follow each other.
+  void find_candidates() {
+    std::unordered_map<const Buffer*, std::vector<int>> users;
+    std::vector<const Buffer*> order;
+    for (size_t k = 0; k < nodes_.size(); ++k) {
+      auto add = [&](const Buffer* b) {
+        auto& list = users[b];
+        if (list.empty()) order.push_back(b);
+        if (list.empty() || list.back() != static_cast<int>(k)) list.push_back(static_cast<int>(k));
+      };
+      for (const Buffer* b : nodes_[k].writes) {
+        add(b);
+        if (b->version_of) add(b->version_of);
+      }
+      for (const Buffer* b : nodes_[k].reads) add(b);
+    }
+    constexpr size_t kNeighbours = 6;
+    for (const Buffer* b : order) {
+      const auto& list = users[b];
+      for (size_t i = 0; i < list.size(); ++i)
+        for (size_t j = i + 1; j < list.size() && (i == 0 || j <= i + kNeighbours); ++j) propose(list[i], list[j]);
+    }
+  }
+
+  /// A way from a to b through a third group.
+  bool has_detour(int a, int b) {
+    std::vector<int> stack;
+    std::unordered_set<int> seen;
+    for (int n : nodes_[a].after)
+      if (n != b && nodes_[n].low < nodes_[b].high && seen.insert(n).second) stack.push_back(n);
+    while (!stack.empty()) {
+      const int n = stack.back();
+      stack.pop_back();
+      for (int next : nodes_[n].after) {
+        if (next == b) return true;
+        if (nodes_[next].low < nodes_[b].high && seen.insert(next).second) stack.push_back(next);
+      }
+    }
+    return false;
+  }
+
+  void refuse(int a, int b, std::string reason) {
+    schedule_.refusals.push_back({"fuse", nodes_[a].group->members.back().operation->name, nodes_[b].group->members.front().operation->name, std::move(reason)});
+  }
+
+  void consider(int a, int b) {
+    if (nodes_[b].after.contains(a) || (!nodes_[a].after.contains(b) && nodes_[b].low < nodes_[a].low)) std::swap(a, b);
+    FusedGroup &first = *nodes_[a].group, &second = *nodes_[b].group;
+    if (static_cast<int>(first.members.size() + second.members.size()) > options_.max_members)
+      return refuse(a, b, fmt::format("{} members, limit {}", first.members.size() + second.members.size(), options_.max_members));
+    if (has_detour(a, b) || has_detour(b, a)) return refuse(a, b, "another kernel lies between them");
+    auto joined = join_groups(first, second, context_);
+    if (!joined) return refuse(a, b, joined.reason());
+    const int64_t pieces = volume(joined->axes), apart = std::min(volume(first.axes), volume(second.axes));
+    int64_t work = 0;
+    for (const auto& m : joined->members) work = std::max(work, pieces * volume(m.local_axes));
+    if (pieces < options_.min_parallel && pieces < apart && work >= options_.parallel_work)
+      return refuse(a, b, fmt::format("{} independent iterations for {} elements, alone {}", pieces, work, apart));
+    merge(a, b, std::move(*joined));
+  }
+
+  void merge(int a, int b, JoinedMembers joined) {
+    Node &x = nodes_[a], &y = nodes_[b];
+    x.group->axes = std::move(joined.axes);
+    x.group->members = std::move(joined.members);
+    y.group.reset();
+    parent_[b] = a;
+    x.low = std::min(x.low, y.low);
+    x.high = std::max(x.high, y.high);
+    x.reads.insert(y.reads.begin(), y.reads.end());
+    x.writes.insert(y.writes.begin(), y.writes.end());
+    for (int n : y.before) {
+      nodes_[n].after.erase(b);
+      if (n != a) add_edge(n, a);
+    }
+    for (int n : y.after) {
+      nodes_[n].before.erase(b);
+      if (n != a) add_edge(a, n);
+    }
+    x.before.erase(b);
+    x.after.erase(b);
+    // What shares a buffer with the joined group may now fit.
+    for (int n : std::set<int>(x.before)) propose(n, a);
+    for (int n : std::set<int>(x.after)) propose(a, n);
+  }
+
+  void emit() {
+    std::vector<int> waiting(nodes_.size(), 0);
+    std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
+    for (size_t k = 0; k < nodes_.size(); ++k) {
+      if (!nodes_[k].group) continue;
+      waiting[k] = static_cast<int>(nodes_[k].before.size());
+      if (!waiting[k]) ready.emplace(nodes_[k].low, static_cast<int>(k));
+    }
+    while (!ready.empty()) {
+      const int k = ready.top().second;
+      ready.pop();
+      for (int n : nodes_[k].after)
+        if (--waiting[n] == 0) ready.emplace(nodes_[n].low, n);
+      schedule_.groups.push_back(std::move(nodes_[k].group));
+    }
+    for (const Node& n : nodes_) LITZ_CHECK(!n.group, "fused groups form a cycle at {}", n.group->members[0].operation->name);
+  }
+
+  Schedule& schedule_;
+  const FuseOptions& options_;
+  ExprContext& context_;
+  std::vector<Node> nodes_;
+  std::vector<int> parent_;
+  std::priority_queue<Candidate> queue_;
+  std::set<std::tuple<int, int, size_t>> done_;
+};
+
+}  // namespace
+
+void fuse(Schedule& schedule, const FuseOptions& options) { Fuser(schedule, options).run(); }
+
+}  // namespace litz

@@ -1,0 +1,206 @@
+#include "litz/schedule/inline_producers.h"
+
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "litz/schedule/replay.h"
+#include "litz/support/check.h"
+
+namespace litz {
+namespace {
+
+struct BodyCost {
+  int reads = 0;
+  int instructions = 0;
+  bool is_heavy = false;
+};
+
+bool is_heavy_op(Op op) {
+  switch (op) {
+    case Op::kExp: case Op::kExp2: case Op::kExpm1: case Op::kLog: case Op::kLog2: case Op::kLog10: case Op::kLog1p: case Op::kSin:
+    case Op::kCos: case Op::kTan: case Op::kTanh: case Op::kErf: case Op::kErfc: case Op::kErfinv: case Op::kSigmoid: case Op::kPow:
+    case Op::kAsin: case Op::kAcos: case Op::kAtan: case Op::kAtan2: case Op::kSinh: case Op::kCosh: case Op::kAsinh: case Op::kAcosh:
+    case Op::kAtanh: case Op::kLgamma: case Op::kDigamma: case Op::kHypot: case Op::kRandomUint: return true;
+    default: return false;
+  }
+}
+
+BodyCost body_cost(const Body& body) {
+  BodyCost cost;
+  cost.instructions = static_cast<int>(body.instrs.size());
+  for (const Instr& i : body.instrs) {
+    cost.reads += i.op == Op::kLoad;
+    cost.is_heavy |= is_heavy_op(i.op);
+  }
+  return cost;
+}
+
+/// Who reads each buffer: operations through their bodies, and anything that needs it in memory.
+struct Readers {
+  std::vector<Operation*> bodies;
+  bool needs_memory = false;
+};
+
+void note_extern_reads(const ExternArgument& argument, std::unordered_map<Buffer*, Readers>& readers) {
+  if (auto* tensor = std::get_if<ExternTensor>(&argument)) readers[tensor->buffer].needs_memory = true;
+  if (auto* list = std::get_if<ExternArgumentList>(&argument))
+    for (const auto& a : *list) note_extern_reads(a, readers);
+}
+
+std::unordered_map<Buffer*, Readers> find_readers(const LoopProgram& program) {
+  std::unordered_map<Buffer*, Readers> readers;
+  for (Operation* op : program.operations) {
+    for (const Instr& i : op->body.instrs) {
+      if (i.op != Op::kLoad) continue;
+      auto& bodies = readers[i.buffer].bodies;
+      if (bodies.empty() || bodies.back() != op) bodies.push_back(op);
+    }
+    for (const auto& a : op->arguments) note_extern_reads(a, readers);
+    if (op->scatter_base) readers[op->scatter_base].needs_memory = true;
+    for (Buffer* out : op->outputs)
+      if (out->layout.kind == LayoutKind::kAlias && out->layout.base) readers[out->layout.base].needs_memory = true;
+  }
+  for (const auto& out : program.outputs)
+    if (auto* tensor = std::get_if<ExternTensor>(&out.value)) readers[tensor->buffer].needs_memory = true;
+  return readers;
+}
+
+/// Whether the producer's body is to be copied into all of its readers; otherwise why not.
+std::optional<std::string> refuse_inlining(const Operation& producer, const Readers& readers, const InlineLimits& limits) {
+  const BodyCost cost = body_cost(producer.body);
+  if (cost.reads == 0 && !cost.is_heavy) return std::nullopt;  // constants and index patterns are always cheaper than memory
+  int sites = 0;
+  bool has_wide_reader = false;
+  for (const Operation* reader : readers.bodies) {
+    std::vector<const Instr*> loads;
+    for (const Instr& i : reader->body.instrs)
+      if (i.op == Op::kLoad && i.buffer == producer.outputs[0]) loads.push_back(&i);
+    sites += static_cast<int>(loads.size());
+    has_wide_reader |= loads.size() > 1;
+    const BodyCost into = body_cost(reader->body);
+    const int copies = static_cast<int>(loads.size());
+    if (into.reads + copies * (cost.reads - 1) > limits.max_reads)
+      return fmt::format("{} reads after inlining into {}, limit {}", into.reads + copies * (cost.reads - 1), reader->name, limits.max_reads);
+    if (into.instructions + copies * cost.instructions > limits.max_instructions)
+      return fmt::format("{} instructions after inlining into {}, limit {}", into.instructions + copies * cost.instructions, reader->name,
+                         limits.max_instructions);
+  }
+  const int users = static_cast<int>(readers.bodies.size());
+  if (users > limits.max_users) return fmt::format("{} users, limit {}", users, limits.max_users);
+  if (cost.is_heavy && (users > limits.max_heavy_users || sites > limits.max_heavy_users))
+    return fmt::format("expensive body read at {} places by {} users, limit {}", sites, users, limits.max_heavy_users);
+  if (users > 1 && cost.reads > 2) return fmt::format("{} users would each repeat {} reads", users, cost.reads);
+  if (sites > users && has_wide_reader && cost.reads * sites > 9)
+    return fmt::format("{} places would repeat {} reads", sites, cost.reads);
+  return std::nullopt;
+}
+
+Body inline_into(const Operation& consumer, const std::unordered_set<const Buffer*>& chosen, ExprContext& context) {
+  BodyBuilder builder(context);
+  struct Key {
+    const Buffer* buffer;
+    std::vector<Expr> coordinates;
+    ValueId predicate;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& k) const {
+      size_t h = std::hash<const void*>()(k.buffer) * 31 + static_cast<size_t>(k.predicate);
+      for (Expr e : k.coordinates) h = h * 1000003 + e.hash();
+      return h;
+    }
+  };
+  std::unordered_map<Key, ValueId, KeyHash> done;
+  Replay replay(builder, {}, [&](const Instr& load, std::vector<Expr>& coordinates, ValueId predicate) -> std::optional<ValueId> {
+    if (!chosen.contains(load.buffer)) return std::nullopt;
+    Key key{load.buffer, coordinates, predicate};
+    if (auto it = done.find(key); it != done.end()) return it->second;
+    const Operation& producer = *load.buffer->definition;
+    Substitution map;
+    for (size_t i = 0; i < producer.axes.size(); ++i) map.emplace_back(producer.axes[i], coordinates[i]);
+    Replay inner(builder, std::move(map));
+    const auto values = inner.run(producer.body, predicate);
+    ValueId value = values[producer.body.yields[0]];
+    if (predicate != kNoValue) value = builder.where(predicate, value, builder.constant(load.dtype, 0.0));
+    done.emplace(std::move(key), value);
+    return value;
+  });
+  const auto values = replay.run(consumer.body);
+  for (ValueId y : consumer.body.yields) builder.yield(values[y]);
+  return builder.take();
+}
+
+}  // namespace
+
+bool inline_producers(LoopProgram& program, const Target& target, std::vector<Refusal>& refusals) {
+  const InlineLimits limits = target.inline_limits();
+  auto readers = find_readers(program);
+  bool changed = false;
+  // Producers come before their consumers, so a body is complete when its turn comes to be copied.
+  for (Operation* producer : program.operations) {
+    if (producer->kind != OperationKind::kPointwise || producer->outputs.size() != 1) continue;
+    Buffer* buffer = producer->outputs[0];
+    auto found = readers.find(buffer);
+    if (found == readers.end() || found->second.bodies.empty()) continue;
+    const Readers& uses = found->second;
+    if (buffer->version_of || buffer->layout.kind == LayoutKind::kAlias) continue;
+    const bool is_trivial = body_cost(producer->body).reads == 0 && !body_cost(producer->body).is_heavy;
+    if (uses.needs_memory && !is_trivial) continue;  // it is in memory anyway; fusion forwards the value where it can
+    if (auto reason = refuse_inlining(*producer, uses, limits)) {
+      for (const Operation* reader : uses.bodies) refusals.push_back({"inline_producers", producer->name, reader->name, *reason});
+      continue;
+    }
+    const std::vector<Operation*> consumers = uses.bodies;
+    for (Operation* consumer : consumers) {
+      consumer->body = inline_into(*consumer, {buffer}, *program.context);
+      consumer->sources.insert(consumer->sources.begin(), producer->sources.begin(), producer->sources.end());
+      for (const Instr& i : consumer->body.instrs) {
+        if (i.op != Op::kLoad) continue;
+        auto& bodies = readers[i.buffer].bodies;
+        if (std::find(bodies.begin(), bodies.end(), consumer) == bodies.end()) bodies.push_back(consumer);
+      }
+    }
+    for (const Instr& i : producer->body.instrs)
+      if (i.op == Op::kLoad && !readers[buffer].needs_memory) std::erase(readers[i.buffer].bodies, producer);
+    readers[buffer].bodies.clear();
+    changed = true;
+  }
+  changed |= drop_dead_operations(program);
+  return changed;
+}
+
+bool drop_dead_operations(LoopProgram& program) {
+  std::unordered_set<const Buffer*> needed;
+  std::function<void(const ExternArgument&)> need = [&](const ExternArgument& a) {
+    if (auto* tensor = std::get_if<ExternTensor>(&a)) needed.insert(tensor->buffer);
+    if (auto* list = std::get_if<ExternArgumentList>(&a))
+      for (const auto& e : *list) need(e);
+  };
+  for (const auto& out : program.outputs)
+    if (auto* tensor = std::get_if<ExternTensor>(&out.value)) needed.insert(tensor->buffer);
+  std::vector<Operation*> kept;
+  for (auto it = program.operations.rbegin(); it != program.operations.rend(); ++it) {
+    Operation* op = *it;
+    bool is_live = op->kind == OperationKind::kExtern && op->callee && (op->callee->is_mutating || op->callee->is_random || op->callee->has_effect);
+    for (const Buffer* out : op->outputs) is_live |= needed.contains(out) || out->version_of != nullptr;
+    for (const Instr& i : op->body.instrs) is_live |= i.op == Op::kAssertTrue || i.op == Op::kCheckIndex;
+    if (!is_live) continue;
+    kept.push_back(op);
+    for (const Instr& i : op->body.instrs)
+      if (i.op == Op::kLoad) needed.insert(i.buffer);
+    for (const auto& a : op->arguments) need(a);
+    if (op->scatter_base) needed.insert(op->scatter_base);
+    for (const Buffer* out : op->outputs) {
+      if (out->layout.base) needed.insert(out->layout.base);
+      if (out->version_of) needed.insert(out->version_of);
+    }
+  }
+  std::reverse(kept.begin(), kept.end());
+  const bool changed = kept.size() != program.operations.size();
+  program.operations = std::move(kept);
+  return changed;
+}
+
+}  // namespace litz
