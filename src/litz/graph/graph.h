@@ -61,8 +61,8 @@ struct None {
   friend bool operator==(None, None) { return true; }
 };
 
-/// What stands at one position of a call. Numbers keep the kind in which PyTorch gave them (promotion depends on it); an Expr is a
-/// SymInt (constants arrive as int64_t).
+/// What stands at one position of a call. Numbers keep the kind in which PyTorch gave them (promotion depends on it) and may stand
+/// where the schema says Tensor (add(x, 1)): PyTorch's wrapped numbers. An Expr is a SymInt (constants arrive as int64_t).
 struct Argument : std::variant<None, bool, int64_t, double, std::complex<double>, Expr, std::string, DType, Device, MemoryFormat, Value,
                                ArgumentList> {
   using variant::variant;

@@ -9,7 +9,9 @@ namespace {
 
 bool element_fits(const SchemaArgument& type, const Argument& a) {
   switch (type.type) {
-    case ArgType::kTensor: return a.is<Value>();
+    case ArgType::kTensor:  // a number in place of a tensor is PyTorch's wrapped number
+      if (a.is<Value>()) return true;
+      [[fallthrough]];
     case ArgType::kScalar:
       return a.is<int64_t>() || a.is<double>() || a.is<bool>() || a.is<std::complex<double>>() || a.is<Expr>();
     case ArgType::kInt:
