@@ -4,8 +4,15 @@
 // range for life, so a simplification that uses ranges can be made at construction and never depends on where it is asked.
 //
 // Semantics: 64-bit integers without overflow (an expression whose value leaves int64 is a bug of the program it came from).
-// floor_div and mod round towards minus infinity, as in Python; their divisor is never zero.
+// floor_div and mod round towards minus infinity, as in Python; their divisor is never zero. A loop variable lies within its
+// extent wherever its value is asked for, so an empty loop proves nothing wrong.
+//
+// Canonical forms: a sum holds no sums and no equal terms, a product no sums (integers and products are distributed over them,
+// so affine forms are equal when they are equal as polynomials), terms and factors stand in one structural order (loop variables
+// first, sizes last) that does not depend on the order of creation of anything but symbols. Comparisons have all terms of
+// positive sign, none on both sides. A context serves one thread at a time.
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -21,7 +28,7 @@ enum class ExprKind : uint8_t {
   kInteger,
   kSymbol,
   kAdd,       // n-ary: sum of terms, constant last
-  kMul,       // n-ary: product of factors, constant first
+  kMul,       // n-ary: product of factors, constant first; a power repeats its base
   kFloorDiv,  // operands: dividend, divisor
   kMod,
   kMin,       // n-ary
@@ -81,7 +88,7 @@ class Expr {
   bool is_symbol() const { return kind() == ExprKind::kSymbol; }
   SymbolKind symbol_kind() const;
   std::string_view symbol_name() const;
-  /// For an axis: its exclusive upper bound. Null for other symbols.
+  /// For an axis or an indirect index: its exclusive upper bound. Null for other symbols.
   Expr extent() const;
   /// The value seen when the graph was captured, if the symbol has one. Only SizeVars asks.
   std::optional<int64_t> hint() const;
@@ -92,6 +99,43 @@ class Expr {
  private:
   const ExprNode* node_ = nullptr;
 };
+
+/// What a handle points to. Made by ExprContext only; read through Expr.
+struct ExprNode {
+  ExprKind kind;
+  SymbolKind symbol_kind;
+  uint8_t flags;  // of the simplifier
+  uint32_t id;
+  uint32_t operand_count;
+  uint64_t hash;
+  int64_t value;  // integer: its value; product: its constant factor; sum: its constant term
+  ValueRange range;
+  uint64_t symbol_mask;  // one bit a symbol, modulo 64: a quick no for depends_on
+  ExprContext* context;
+  const Expr* operands;
+  Expr core;  // what like terms share: a product without its constant factor; otherwise the node itself
+  // Symbols only.
+  Expr extent;
+  std::string_view name;
+  bool has_hint;
+  int64_t hint;
+};
+
+inline ExprKind Expr::kind() const { return node_->kind; }
+inline std::span<const Expr> Expr::operands() const { return {node_->operands, node_->operand_count}; }
+inline ExprContext& Expr::context() const { return *node_->context; }
+inline ValueRange Expr::range() const { return node_->range; }
+inline size_t Expr::hash() const { return node_->hash; }
+inline uint32_t Expr::id() const { return node_->id; }
+inline std::optional<int64_t> Expr::as_integer() const {
+  return is_integer() ? std::optional<int64_t>(node_->value) : std::nullopt;
+}
+inline SymbolKind Expr::symbol_kind() const { return node_->symbol_kind; }
+inline std::string_view Expr::symbol_name() const { return node_->name; }
+inline Expr Expr::extent() const { return node_->extent; }
+inline std::optional<int64_t> Expr::hint() const {
+  return node_->has_hint ? std::optional<int64_t>(node_->hint) : std::nullopt;
+}
 
 class ExprContext {
  public:
@@ -126,8 +170,11 @@ Expr operator+(Expr a, int64_t b);
 Expr operator-(Expr a, int64_t b);
 Expr operator*(Expr a, int64_t b);
 Expr floor_div(Expr a, Expr b);
+Expr floor_div(Expr a, int64_t b);
 Expr ceil_div(Expr a, Expr b);
+Expr ceil_div(Expr a, int64_t b);
 Expr mod(Expr a, Expr b);
+Expr mod(Expr a, int64_t b);
 Expr min(Expr a, Expr b);
 Expr max(Expr a, Expr b);
 Expr sum(ExprContext& context, std::span<const Expr> terms);
@@ -143,6 +190,14 @@ Expr logical_or(Expr a, Expr b);
 Expr logical_not(Expr a);
 Expr select(Expr condition, Expr if_true, Expr if_false);
 
+/// Whether the value is at least 0 wherever loop variables lie in their extents and symbols in their ranges. False means "not
+/// proven". Correlated terms are seen: s0 - 1 - i0 is proven for i0 < s0.
+bool provably_nonnegative(Expr expr);
+/// The least and the greatest value over all loop variables and indirect indices, as expressions of sizes; exact where expr is
+/// affine in them, otherwise a bound. Nullopt where none is found.
+std::optional<Expr> lower_bound(Expr expr);
+std::optional<Expr> upper_bound(Expr expr);
+
 using Substitution = std::vector<std::pair<Expr, Expr>>;  // symbol -> replacement
 Expr substitute(Expr expr, const Substitution& map);
 /// Many expressions under one map share one memo.
@@ -151,6 +206,10 @@ std::vector<Expr> substitute(std::span<const Expr> exprs, const Substitution& ma
 /// Symbols in the expression, without repeats, by id.
 std::vector<Expr> free_symbols(Expr expr);
 bool depends_on(Expr expr, Expr symbol);
+
+/// The value when each symbol has the value that `value_of` gives; nullopt where it gives none, a divisor is zero or 64 bits
+/// are left. For tests, hints and constants; the run time has ExprProgram.
+std::optional<int64_t> evaluate(Expr expr, const std::function<std::optional<int64_t>(Expr symbol)>& value_of);
 
 /// expr = sum of coefficients[i] * symbols[i] + rest, where neither the coefficients nor rest contain any of the symbols.
 struct LinearForm {
@@ -165,9 +224,10 @@ std::optional<LinearForm> linear_form(Expr expr, std::span<const Expr> symbols);
 Expr flatten(ExprContext& context, std::span<const Expr> coordinates, std::span<const Expr> sizes);
 std::vector<Expr> unflatten(Expr position, std::span<const Expr> sizes);
 
-/// Python syntax: "s0*768 + i1", "i0 // 4", "i0 % 4", "min(a, b)".
+/// Python syntax: "s0*768 + i1", "i0 // 4", "i0 % 4", "min(a, b)", "a < b and c == d"; and "select(c, a, b)".
 std::string to_string(Expr expr);
-/// Reads what to_string writes; symbols must exist. Throws UserError with the column.
+/// Reads what to_string writes, and what SymPy and PyTorch write for the same: powers, Max, Min, Mod, FloorDiv, CeilDiv,
+/// ModularIndexing, Eq, ... Symbols must exist. Throws UserError with the column.
 Expr parse_expr(ExprContext& context, std::string_view text);
 
 }  // namespace litz

@@ -1,0 +1,15 @@
+#pragma once
+// Proofs of inequalities by substituting extremes: an expression is at least what it is with each loop variable at the end of its
+// extent at which the (proven) sign of its coefficient makes it least. See docs/math/bounds.md.
+#include "litz/symbolic/expr_context.h"
+
+namespace litz {
+
+bool prove_nonnegative(Expr e);
+bool prove_positive(Expr e);
+/// 0 <= e < bound.
+bool prove_in_range(Expr e, Expr bound);
+bool prove_less_equal(Expr a, Expr b);
+bool prove_less(Expr a, Expr b);
+
+}  // namespace litz
