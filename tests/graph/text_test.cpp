@@ -34,7 +34,7 @@ TEST(Text, TheExampleReadsBackAsItself) {
 }
 
 TEST(Text, EveryKindOfArgumentReadsBackAsItself) {
-  constexpr const char* kText = R"(graph kinds training
+  constexpr const char* kText = R"IR(graph kinds training
 schema t::other(Tensor? a, Scalar[] b, str c, ScalarType? d, Device? e, MemoryFormat? f, Layout? g, SymInt[] h, Tensor?[] i, bool j) -> Tensor[]
 schema t::sink(Scalar self, str message) -> ()
 symbol u8 unbacked in [0, inf]
@@ -46,7 +46,7 @@ constant %c : c64[]
 %n = t.sink(u8, "positive") -> ()
 %m, %m.1 = t.other(%r, [], "", None, None, preserve, None, [], [], True) -> f32[], i64[], int [u8 + 1]
 return %r free, %m.1, None, u8 + s1, 3, -1.5, True
-)";
+)IR";
   auto g = parse_graph(kText);
   verify(*g);
   EXPECT_EQ(to_text(*g), kText);
