@@ -87,6 +87,11 @@ class Emitter {
     return static_cast<int32_t>(program_.specs.size()) - 1;
   }
 
+  Expr start(TensorId id) const {
+    const WrapperTensor& t = tensor(id);
+    return t.offset ? t.offset : wrapper_.context->integer(0);
+  }
+
   const WrapperTensor& tensor(TensorId id) const { return wrapper_.tensors[id]; }
 
   void emit(const litz::CommentLine&) {}
@@ -101,7 +106,7 @@ class Emitter {
   }
   void emit(const ReinterpretLine& l) {
     const WrapperTensor& t = tensor(l.tensor);
-    program_.lines.push_back(ViewLine{l.tensor, l.base, entry(t.offset ? t.offset : wrapper_.context->integer(0)), spec(t)});
+    program_.lines.push_back(ViewLine{l.tensor, l.base, entry(start(l.tensor) - start(l.base)), spec(t)});
   }
   void emit(const litz::FreeLine& l) { program_.lines.push_back(runtime::FreeLine{l.tensor}); }
   void emit(const KernelCallLine& l) {
@@ -143,6 +148,7 @@ class Emitter {
     if (known == program_.callees.end()) program_.callees.push_back({l.callee->name, l.callee->text, l.callee->is_mutating, l.callee->is_random});
     for (const auto& a : l.arguments) line.arguments.push_back(argument(a));
     line.results = l.results;
+    for (TensorId t : l.results) line.result_specs.push_back(t < 0 ? -1 : spec(tensor(t)));
     for (Expr s : l.number_results) line.number_results.push_back(run_time_entry(s));
     program_.lines.push_back(std::move(line));
     if (!l.number_results.empty()) compute_later();
@@ -163,8 +169,7 @@ class Emitter {
     return entry(symbol);
   }
   void compute_later() {
-    compute_at_.push_back(program_.lines.size());
-    program_.lines.push_back(ComputeLine{static_cast<int32_t>(compute_at_.size()) - 1});
+    program_.lines.push_back(ComputeLine{static_cast<int32_t>(compute_count_++)});
   }
 
   void emit_output(const WrapperOutput& o) {
@@ -183,10 +188,28 @@ class Emitter {
     program_.outputs.push_back(out);
   }
 
+  /// Entries without run-time symbols are computed when the call begins; the others after each line that gives one.
   void finish_tables() {
+    if (!late_.empty())
+      for (Expr s : symbols_) entry(s);  // later programs read symbols from the table
+    std::vector<Expr> early, late;
+    std::vector<uint32_t> early_at, late_at;
+    std::vector<SymbolSlot> early_slots, late_slots;
+    for (size_t k = 0; k < symbols_.size(); ++k) early_slots.push_back({symbols_[k], static_cast<uint32_t>(k)});
+    for (uint32_t k = 0; k < table_.size(); ++k) {
+      if (table_[k].is_symbol()) late_slots.push_back({table_[k], k});
+      const bool is_late = std::any_of(late_.begin(), late_.end(), [&](Expr s) { return depends_on(table_[k], s); });
+      if (is_late && table_[k].is_symbol()) continue;  // its line fills it in
+      (is_late ? late : early).push_back(table_[k]);
+      (is_late ? late_at : early_at).push_back(k);
+    }
     program_.table_size = static_cast<int32_t>(table_.size());
-    program_.table = compile(table_, symbols_, late_);
-    for (size_t k = 0; k < compute_at_.size(); ++k) program_.later_tables.push_back(compile_late(table_, symbols_, late_));
+    program_.table = compile_exprs(early, early_slots, early_at);
+    for (size_t k = 0; k < compute_count_; ++k) {
+      LaterTable later;
+      later.program = compile_exprs(late, late_slots, late_at);
+      program_.later_tables.push_back(std::move(later));
+    }
   }
 
   const WrapperProgram& wrapper_;
@@ -196,7 +219,7 @@ class Emitter {
   std::unordered_map<Expr, TableIndex> entries_;
   std::vector<Expr> table_;
   std::vector<Expr> late_;
-  std::vector<size_t> compute_at_;
+  size_t compute_count_ = 0;
   std::vector<int32_t> first_message_;
   std::vector<Slot> arena_slots_;
 };
