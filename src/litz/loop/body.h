@@ -3,9 +3,11 @@
 // Straight-line, in SSA: instruction k's operands are instructions before k. Bodies are plain data.
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "litz/support/dtype.h"
@@ -22,6 +24,7 @@ enum class Op : uint8_t {
 };
 
 std::string_view op_text(Op op);
+std::optional<Op> parse_op(std::string_view text);
 int op_operands(Op op);
 enum class OpResult : uint8_t { kSame, kBool, kExplicit };
 OpResult op_result(Op op);
@@ -95,13 +98,18 @@ class BodyBuilder {
 
   DType dtype_of(ValueId v) const { return body_.instrs[v].result_dtype(); }
   void yield(ValueId v) { body_.yields.push_back(v); }
-  Body take();  // unused instructions dropped
+  /// Coordinates outside the body (of a scatter) that name indirect symbols: these stay.
+  void keep(Expr expr) { kept_.push_back(expr); }
+  Body take();  // unused instructions dropped, but for checks
 
  private:
   ValueId record(Instr instr);
+  const Instr& at(ValueId v) const { return body_.instrs[v]; }
+  ValueId fold(Op op, std::span<const ValueId> operands);  // kNoValue: nothing to fold
   ExprContext& context_;
   Body body_;
-  std::vector<std::pair<uint64_t, ValueId>> table_;  // open hash of instrs
+  std::vector<Expr> kept_;
+  std::unordered_multimap<uint64_t, ValueId> table_;  // by hash of the instruction
 };
 
 }  // namespace litz

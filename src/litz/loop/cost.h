@@ -1,0 +1,16 @@
+#pragma once
+// What one iteration of a body costs: for limits of inlining and fusion, and for grain sizes. Counts, not times.
+#include "litz/loop/body.h"
+
+namespace litz {
+
+struct BodyCost {
+  int ops = 0;          // arithmetic instructions; constants, indices and loads do not count
+  int heavy_ops = 0;    // of these: transcendental, division, indirection
+  int loads = 0;
+  int indirect_loads = 0;  // of these: at coordinates loaded from memory
+};
+BodyCost cost(const Body& body);
+bool is_heavy(Op op);
+
+}  // namespace litz
