@@ -25,8 +25,7 @@ function(litz_shared_library)
   endforeach()
   target_link_options(litz PRIVATE -Wl,--version-script=${symbols} -Wl,-Bsymbolic -Wl,--gc-sections
                       ${LITZ_STATIC_RUNTIME})
-  set_target_properties(litz PROPERTIES LINK_DEPENDS ${symbols} LIBRARY_OUTPUT_DIRECTORY ${LITZ_PACKAGE_DIR}
-                        BUILD_RPATH "$ORIGIN")
+  set_target_properties(litz PROPERTIES LINK_DEPENDS ${symbols} LIBRARY_OUTPUT_DIRECTORY ${LITZ_PACKAGE_DIR})
   target_include_directories(litz INTERFACE ${CMAKE_SOURCE_DIR}/src)  # for the C headers
 endfunction()
 
@@ -37,7 +36,7 @@ function(litz_program target)
   target_link_libraries(${target} PRIVATE litz)
   target_link_options(${target} PRIVATE ${LITZ_STATIC_RUNTIME})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${A_NAME} RUNTIME_OUTPUT_DIRECTORY ${LITZ_PACKAGE_DIR}/bin
-                        BUILD_RPATH_USE_ORIGIN ON BUILD_RPATH "$ORIGIN/..")
+                        BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/..")
 endfunction()
 
 # litz_python_extension(name SOURCES ...): an extension module on the limited API of Python 3.11.
@@ -53,6 +52,6 @@ function(litz_python_extension name)
   target_link_libraries(litz${name} PRIVATE litz)
   target_link_options(litz${name} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/litz_symbols.map
                       ${LITZ_STATIC_RUNTIME})
-  set_target_properties(litz${name} PROPERTIES OUTPUT_NAME ${name} PREFIX "" SUFFIX .abi3.so
-                        LIBRARY_OUTPUT_DIRECTORY ${LITZ_PACKAGE_DIR} BUILD_RPATH "$ORIGIN")
+  set_target_properties(litz${name} PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME ${name} PREFIX "" SUFFIX .abi3.so
+                        LIBRARY_OUTPUT_DIRECTORY ${LITZ_PACKAGE_DIR} BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
 endfunction()

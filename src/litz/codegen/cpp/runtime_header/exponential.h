@@ -1,0 +1,102 @@
+#pragma once
+// exp, exp2, expm1, log and its kin, tanh, sigmoid, erf in float: within 2 ulp on every input (exp, log, tanh, sigmoid, erf
+// tested on all 2^32). float64 goes to the C library lane by lane. Coefficients: tools/fit_polynomials.py.
+#include "arithmetic.h"
+
+namespace litz {
+
+// a * b + c in a polynomial, where either rounding will do: one instruction where the machine has it.
+template <class V> LITZ_INLINE V mad(V a, V b, V c) {
+#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
+  return __builtin_elementwise_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+/// c[0] + c[1] x + c[2] x^2 + ...
+template <class V, int N> LITZ_INLINE V polynomial(V x, const Element<V> (&c)[N]) {
+  V r = (V)c[N - 1];
+  for (int i = N - 2; i >= 0; i--) r = mad(r, x, (V)c[i]);
+  return r;
+}
+
+// x = n ln2 + r, |r| <= ln2 / 2, with r = high - low not yet rounded. Adding 1.5 * 2^23 leaves n in the low bits of t;
+// n times the first part of ln2 is exact.
+template <class V> struct ExpParts {
+  V high, low;
+  Bits<V> n;
+};
+template <class V> LITZ_INLINE ExpParts<V> split_exp(V x) {
+  V magic = (V)12582912.0f, t = mad(x, (V)1.44269504f, magic), n = t - magic;
+  return {mad(n, (V)-0.693145752f, x), n * (V)1.42860677e-06f, as<i32>(t)};
+}
+// 2^n for n in [-126, 127], n as split_exp leaves it (its high bits fall out).
+template <class V> LITZ_INLINE V power_of_two(Bits<V> n) { return as<float>((Bits<V>)((n << 23) + 0x3f800000)); }
+// e^r - 1: the rounding of r itself touches only the square
+template <class V> LITZ_INLINE V expm1_reduced(ExpParts<V> s) {
+  V r = s.high - s.low;
+  return mad(r * r, polynomial(r, {0.5f, 0.166665196f, 0.0416664034f, 0.0083688274f, 0.00139406382f}), -s.low) + s.high;
+}
+
+/// e^x; subnormal results are right, too.
+template <class V> LITZ_INLINE V exp(V x) {
+  if constexpr (same<Element<V>, double>) return per_lane([](double a) LITZ_BODY { return __builtin_exp(a); }, x);
+  else {
+    x = x > (V)89.0f ? (V)89.0f : x;
+    x = x < (V)-104.0f ? (V)-104.0f : x;
+    auto s = split_exp(x);
+    Bits<V> n = s.n - 0x4b400000, half = n >> 1;  // 2^n in two steps: n reaches from -150 to 128
+    return (expm1_reduced(s) + (V)1) * power_of_two<V>(half) * power_of_two<V>(n - half);
+  }
+}
+/// 1 / (1 + e^-x), through e^-|x|: no overflow, and small results keep their digits. The rounding of 1 + e is taken back.
+template <class V> LITZ_INLINE V sigmoid(V x) {
+  V e = exp(-abs(x)), d = (V)1 + e, lost = e - (d - (V)1);
+  V y = (x < (V)0 ? e : (V)1) / d;
+  return mad(-y, lost, y);
+}
+
+/// Near 0 a polynomial in x^2; else 1 - 2 / (e^(2|x|) + 1).
+template <class V> LITZ_INLINE V tanh(V x) {
+  if constexpr (same<Element<V>, double>) return per_lane([](double a) LITZ_BODY { return __builtin_tanh(a); }, x);
+  else {
+    V a = abs(x), z = x * x;
+    V near = mad(z * a, polynomial(z, {-0.333332986f, 0.133319363f, -0.0537846312f, 0.0207980108f, -0.00589695107f}), a);
+    V b = a > (V)9.1f ? (V)9.1f : a;
+    auto s = split_exp(b + b);
+    V power = power_of_two<V>(s.n), d = mad(power, expm1_reduced(s), power + (V)1);
+    return copysign(a < (V)0.6f ? near : (V)1 - (V)2 / d, x);
+  }
+}
+/// Near 0 a polynomial in x^2; from 1 on 1 - e^-q(|x|) with q = -log(erfc).
+template <class V> LITZ_INLINE V erf(V x) {
+  if constexpr (same<Element<V>, double>) return per_lane([](double a) LITZ_BODY { return __builtin_erf(a); }, x);
+  else {
+    V a = abs(x), z = x * x;
+    V near = mad(x, polynomial(z, {0.128379166f, -0.376126289f, 0.112836182f, -0.026855126f, 0.00519073335f, -0.000803075091f, 7.92030987e-05f}), x);
+    V b = a > (V)4.0f ? (V)4.0f : a;
+    auto s = split_exp(-polynomial(b, {0.00261952309f, 1.11761999f, 0.65424186f, 0.0887985006f, -0.0148314517f, 0.00115717342f}));
+    V power = power_of_two<V>(s.n), far = (V)1 - mad(power, expm1_reduced(s), power);
+    return a < (V)1 ? near : copysign(far, x);
+  }
+}
+
+/// Natural logarithm: x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)).
+template <class V> LITZ_INLINE V log(V x) {
+  if constexpr (same<Element<V>, double>) return per_lane([](double a) LITZ_BODY { return __builtin_log(a); }, x);
+  else {
+    V tiny = (V)0x1p-126f, small = x < tiny ? (V)-23.0f : (V)0, y = x < tiny ? x * (V)0x1p23f : x;
+    Bits<V> i = as<i32>(y), e = (i - 0x3f3504f3) >> 23;
+    V f = as<float>((Bits<V>)(i - (e << 23))) - (V)1, n = convert<float>(e) + small;
+    V p = polynomial(f, {0.333338588f, -0.250017405f, 0.199653789f, -0.165657878f, 0.148772314f, -0.143492565f, 0.0891613886f});
+    V square = f * f;
+    V low = mad(n, (V)1.42860677e-06f, f * square * p);
+    V r = mad(n, (V)0.693145752f, mad(square, (V)-0.5f, low) + f);
+    r = x == (V)__builtin_inff() ? x : r;
+    r = x < (V)0 ? (V)__builtin_nanf("") : r;
+    r = x == (V)0 ? (V)-__builtin_inff() : r;
+    return x != x ? x : r;
+  }
+}
+
+}  // namespace litz

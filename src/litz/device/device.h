@@ -1,0 +1,24 @@
+#pragma once
+// A device, as the driver sees it: what the compiler may ask of it (target) and what turns kernels into code (codegen). In-tree
+// devices register themselves in `devices()`; the core finds them by the name that PyTorch gives the device and by nothing else.
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "litz/codegen/backend.h"
+#include "litz/target/target.h"
+
+namespace litz {
+
+class DeviceInterface {
+ public:
+  virtual ~DeviceInterface() = default;
+  virtual std::string_view type() const = 0;  // as in torch.device(type)
+  virtual const Target& target() const = 0;
+  virtual CodegenBackend& codegen() = 0;
+};
+
+/// Null if no device of that type is known.
+DeviceInterface* find_device(std::string_view type);
+
+}  // namespace litz

@@ -1,0 +1,236 @@
+#include "litz/wrapper/build_wrapper.h"
+
+#include <algorithm>
+#include <functional>
+
+
+namespace litz {
+namespace {
+
+class Builder {
+ public:
+  Builder(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels)
+      : schedule_(schedule), kernels_(kernels), loops_(*schedule.program), out_(std::make_unique<WrapperProgram>()) {
+    out_->name = loops_.name;
+    out_->context = loops_.context;
+  }
+
+  std::unique_ptr<WrapperProgram> run() {
+    declare_inputs();
+    for (size_t g = 0; g < schedule_.groups.size(); ++g) {
+      const FusedGroup& group = *schedule_.groups[g];
+      if (group.kind == GroupKind::kExtern) call_extern(*group.members[0].operation);
+      else call_kernel(group, kernels_[g]);
+    }
+    copy_back();
+    declare_outputs();
+    free_after_last_use();
+    return std::move(out_);
+  }
+
+ private:
+  ExprContext& context() { return *out_->context; }
+
+  const Buffer* storage(const Buffer* b) const {
+    for (auto it = schedule_.storage_of.find(b); it != schedule_.storage_of.end(); it = schedule_.storage_of.find(b)) b = it->second;
+    return b;
+  }
+
+  TensorId new_tensor(const Buffer& b) {
+    out_->tensors.push_back({b.name, b.dtype, b.device, b.sizes, b.layout.strides, b.layout.offset, &b});
+    return static_cast<TensorId>(out_->tensors.size()) - 1;
+  }
+
+  void declare_inputs() {
+    for (const auto& parameter : loops_.parameters) {
+      if (auto* number = std::get_if<Expr>(&parameter)) {
+        out_->inputs.push_back({-1, *number});
+        continue;
+      }
+      const Buffer* b = std::get<Buffer*>(parameter);
+      position_of_[b] = static_cast<int>(out_->inputs.size());
+      tensor_of_[b] = new_tensor(*b);
+      out_->inputs.push_back({tensor_of_[b], {}});
+    }
+    for (const auto& b : loops_.buffers())
+      if (b->kind == BufferKind::kConstant) {
+        tensor_of_[b.get()] = new_tensor(*b);
+        out_->constants.push_back(b->name);
+        out_->constant_tensors.push_back(tensor_of_[b.get()]);
+      }
+  }
+
+  /// The tensor that holds a buffer; allocated or made as a view the first time.
+  TensorId tensor(const Buffer* buffer) {
+    const Buffer* b = storage(buffer);
+    if (auto it = tensor_of_.find(b); it != tensor_of_.end()) return it->second;
+    const TensorId id = new_tensor(*b);
+    if (b->layout.kind == LayoutKind::kAlias) {
+      const TensorId base = tensor(b->layout.base);
+      out_->lines.push_back(ReinterpretLine{id, base});
+    } else {
+      out_->lines.push_back(AllocateLine{id, b->escapes});
+    }
+    return tensor_of_[b] = id;
+  }
+
+  /// A strided view of a buffer as a tensor of its own (the buffer's tensor if it is the whole of it).
+  TensorId view(const ExternTensor& t) {
+    const TensorId base = tensor(t.buffer);
+    const WrapperTensor whole = out_->tensors[base];
+    Expr offset = whole.offset ? whole.offset : context().integer(0);
+    for (size_t d = 0; d < t.coordinates.size(); ++d) offset = offset + t.coordinates[d] * whole.strides[d];
+    auto form = linear_form(offset, t.axes);
+    LITZ_CHECK(form, "view of {} at offset {} is not strided", t.buffer->name, to_string(offset));
+    WrapperTensor v{whole.name, t.dtype, whole.device, t.sizes, form->coefficients, form->rest, nullptr};
+    for (size_t d = 0; d < v.sizes.size(); ++d)
+      if (!t.required_strides.empty()) v.strides[d] = t.required_strides[d];  // of dimensions of size 1, where any stride is right
+    const Expr start = whole.offset ? whole.offset : context().integer(0);
+    if (v.sizes == whole.sizes && v.strides == whole.strides && form->rest == start && v.dtype == whole.dtype) return base;
+    for (const auto& [known, id] : views_)
+      if (known == base && out_->tensors[id].sizes == v.sizes && out_->tensors[id].strides == v.strides && out_->tensors[id].offset == v.offset)
+        return id;
+    v.name = fmt::format("{}_view{}", whole.name, views_.size());
+    out_->tensors.push_back(std::move(v));
+    const TensorId id = static_cast<TensorId>(out_->tensors.size()) - 1;
+    out_->lines.push_back(ReinterpretLine{id, base});
+    views_.emplace_back(base, id);
+    return id;
+  }
+
+  void call_kernel(const FusedGroup& group, const ScheduledKernel& scheduled) {
+    LITZ_CHECK(scheduled.kernel, "group {} has no kernel", group.name);
+    const Kernel& kernel = *scheduled.kernel;
+    KernelCallLine line;
+    line.kernel = static_cast<int32_t>(out_->kernels.size());
+    WrapperKernel definition{kernel.name, scheduled.source, {}, {}, false};
+    for (const KernelParameter& p : kernel.parameters) {
+      if (p.kind == KernelParameter::kNumber) line.numbers.push_back(p.number);
+      else line.tensors.push_back(tensor(p.buffer));
+    }
+    line.range = kernel.range;
+    line.grain = kernel.grain;
+    out_->kernels.push_back(std::move(definition));
+    out_->lines.push_back(std::move(line));
+  }
+
+  WrapperArgument argument(const ExternArgument& a) {
+    if (auto* t = std::get_if<ExternTensor>(&a)) return TensorRef{view(*t)};
+    if (auto* list = std::get_if<ExternArgumentList>(&a)) {
+      WrapperArgumentList out;
+      for (const auto& e : *list) out.push_back(argument(e));
+      return out;
+    }
+    return std::visit(
+        [](const auto& v) -> WrapperArgument {
+          using T = std::decay_t<decltype(v)>;
+          if constexpr (std::is_same_v<T, ExternTensor> || std::is_same_v<T, ExternArgumentList>) return None{};
+          else return v;
+        },
+        static_cast<const ExternArgument::variant&>(a));
+  }
+
+  void call_extern(const Operation& op) {
+    ExternCallLine line;
+    line.callee = op.callee;
+    for (const auto& a : op.arguments) line.arguments.push_back(argument(a));
+    if (op.writes_planned_output) {
+      // The out argument is the last of the schema and not among the operation's arguments.
+      for (const Buffer* b : op.outputs) line.arguments.push_back(TensorRef{tensor(b)});
+    } else {
+      for (const Buffer* b : op.outputs) {
+        if (b->version_of || b->layout.kind == LayoutKind::kAlias) {
+          line.results.push_back(-1);  // what it wrote or looks at is known already
+          continue;
+        }
+        line.results.push_back(tensor_of_[b] = new_tensor(*b));
+      }
+    }
+    line.number_results = op.symbol_outputs;
+    out_->lines.push_back(std::move(line));
+  }
+
+  void copy_back() {
+    for (const auto& m : loops_.mutations) {
+      const TensorId source = tensor(m.last_version), destination = tensor(m.input);
+      if (source != destination) out_->lines.push_back(CopyLine{destination, source});
+    }
+  }
+
+  void declare_outputs() {
+    for (const auto& output : loops_.outputs) {
+      WrapperOutput w;
+      std::visit(
+          [&](const auto& v) {
+            using T = std::decay_t<decltype(v)>;
+            if constexpr (std::is_same_v<T, ExternTensor>) {
+              const TensorId id = view(v);
+              const Buffer* b = storage(v.buffer);
+              auto input = position_of_.find(b);
+              if (input != position_of_.end() && id == tensor_of_[b]) w.value = WrapperOutput::Input{input->second};
+              else w.value = TensorRef{id};
+            } else {
+              w.value = v;
+            }
+          },
+          output.value);
+      out_->outputs.push_back(std::move(w));
+    }
+  }
+
+  void free_after_last_use() {
+    std::vector<int> base(out_->tensors.size(), -1);
+    std::vector<size_t> last(out_->tensors.size(), 0);
+    std::vector<bool> is_owned(out_->tensors.size(), false);
+    const size_t count = out_->lines.size();
+    std::function<void(const WrapperArgument&, size_t)> use = [&](const WrapperArgument& a, size_t at) {
+      if (auto* t = std::get_if<TensorRef>(&a)) last[t->id] = at;
+      if (auto* list = std::get_if<WrapperArgumentList>(&a))
+        for (const auto& e : *list) use(e, at);
+    };
+    for (size_t k = 0; k < count; ++k) {
+      const WrapperLine& line = out_->lines[k];
+      if (auto* a = std::get_if<AllocateLine>(&line)) is_owned[a->tensor] = true, last[a->tensor] = k;
+      if (auto* r = std::get_if<ReinterpretLine>(&line)) base[r->tensor] = r->base, is_owned[r->tensor] = true, last[r->tensor] = k;
+      if (auto* c = std::get_if<KernelCallLine>(&line))
+        for (TensorId t : c->tensors) last[t] = k;
+      if (auto* n = std::get_if<ReadNumberLine>(&line)) last[n->tensor] = k;
+      if (auto* c = std::get_if<CopyLine>(&line)) last[c->destination] = last[c->source] = k;
+      if (auto* e = std::get_if<ExternCallLine>(&line)) {
+        for (const auto& a : e->arguments) use(a, k);
+        for (TensorId t : e->results)
+          if (t >= 0) is_owned[t] = true, last[t] = k;
+      }
+    }
+    for (const auto& o : out_->outputs)
+      if (auto* t = std::get_if<TensorRef>(&o.value)) last[t->id] = count;
+    // A view holds its base: the base lives at least as long.
+    for (size_t t = out_->tensors.size(); t-- > 0;)
+      if (base[t] >= 0) last[base[t]] = std::max(last[base[t]], last[t]);
+    std::vector<std::vector<TensorId>> ending(count);
+    for (size_t t = 0; t < out_->tensors.size(); ++t)
+      if (is_owned[t] && last[t] < count) ending[last[t]].push_back(static_cast<TensorId>(t));
+    std::vector<WrapperLine> lines;
+    for (size_t k = 0; k < count; ++k) {
+      lines.push_back(std::move(out_->lines[k]));
+      for (TensorId t : ending[k]) lines.push_back(FreeLine{t});
+    }
+    out_->lines = std::move(lines);
+  }
+
+  const Schedule& schedule_;
+  const std::vector<ScheduledKernel>& kernels_;
+  const LoopProgram& loops_;
+  std::unique_ptr<WrapperProgram> out_;
+  std::unordered_map<const Buffer*, TensorId> tensor_of_;
+  std::unordered_map<const Buffer*, int> position_of_;
+  std::vector<std::pair<TensorId, TensorId>> views_;  // base, view
+};
+
+}  // namespace
+
+std::unique_ptr<WrapperProgram> build_wrapper(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels) {
+  return Builder(schedule, kernels).run();
+}
+
+}  // namespace litz

@@ -1,0 +1,16 @@
+#pragma once
+// build_wrapper: a schedule and its kernels become lines: allocate before the first write, call, free after the last use.
+#include "litz/schedule/fused_group.h"
+#include "litz/wrapper/wrapper.h"
+
+namespace litz {
+
+/// kernels[k] belongs to schedule.groups[k]; null for extern groups.
+struct ScheduledKernel {
+  const Kernel* kernel = nullptr;
+  KernelSource source;
+};
+
+std::unique_ptr<WrapperProgram> build_wrapper(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels);
+
+}  // namespace litz

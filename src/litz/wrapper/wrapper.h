@@ -1,0 +1,103 @@
+#pragma once
+// Wrapper IR: what happens in a call of the compiled graph, line by line. Typed lines only, no raw text; consumers (executor, C++,
+// Python and FX emitters) each read all of them. Tensors are numbered; numbers are expressions over the symbols of the call.
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "litz/codegen/backend.h"
+#include "litz/loop/program.h"
+
+namespace litz {
+
+using TensorId = int32_t;
+
+struct WrapperTensor {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  Device device;
+  std::vector<Expr> sizes, strides;  // elements
+  Expr offset;                       // elements from the start of the storage; null means 0
+  const Buffer* buffer = nullptr;    // null for views made for one argument
+};
+
+struct CommentLine { std::string text; };
+struct AllocateLine { TensorId tensor; bool escapes; };
+struct ArenaLine { int32_t arena; Expr bytes; Device device; };
+struct PlaceLine { TensorId tensor; int32_t arena; Expr byte_offset; };
+struct ReinterpretLine { TensorId tensor, base; };  // the tensor's offset counts from the start of the base's storage
+struct FreeLine { TensorId tensor; };
+struct KernelCallLine {
+  int32_t kernel;                    // index into WrapperProgram::kernels
+  std::vector<TensorId> tensors;
+  std::vector<Expr> numbers;
+  Expr range, grain;
+  Expr scratch_bytes;                // per thread; null for none
+};
+struct WrapperArgument;
+using WrapperArgumentList = std::vector<WrapperArgument>;
+struct TensorRef { TensorId id; };
+struct WrapperArgument : std::variant<None, bool, int64_t, double, std::complex<double>, Expr, std::string, DType, Device, MemoryFormat, TensorRef,
+                                      WrapperArgumentList> {
+  using variant::variant;
+};
+struct ExternCallLine {
+  const OpSchema* callee = nullptr;
+  std::vector<WrapperArgument> arguments;  // every argument of the schema
+  std::vector<TensorId> results;
+  std::vector<Expr> number_results;        // symbols
+};
+struct ReadNumberLine {
+  enum Kind : uint8_t { kSize, kStride, kStorageOffset } kind = kSize;
+  Expr symbol;
+  TensorId tensor = 0;
+  int dimension = 0;
+};
+struct AssertLine { Expr condition; std::string message; };
+struct CopyLine { TensorId destination, source; };
+
+enum class LineKind : uint8_t {
+#define LITZ_LINE(name, Enumerator, meaning) k##Enumerator,
+#include "litz/wrapper/lines.def"
+#undef LITZ_LINE
+};
+using WrapperLine = std::variant<CommentLine, AllocateLine, ArenaLine, PlaceLine, ReinterpretLine, FreeLine, KernelCallLine, ExternCallLine, ReadNumberLine,
+                                 AssertLine, CopyLine>;
+
+struct WrapperKernel {
+  std::string name;
+  KernelSource source;
+  CompiledKernel compiled;
+  std::vector<std::string> messages;  // of its assertions
+  bool reports_errors = false;
+};
+
+/// What the caller passes at one position.
+struct WrapperInput {
+  TensorId tensor = -1;  // -1: a number
+  Expr number;           // the symbol it defines, or the expression that it must equal
+};
+
+struct WrapperOutput {
+  struct Input { int position; };  // the very object that was passed
+  std::variant<None, TensorRef, Input, Expr, int64_t, double, bool> value;
+};
+
+struct WrapperProgram {
+  std::string name;
+  std::shared_ptr<ExprContext> context;
+  std::vector<WrapperTensor> tensors;
+  std::vector<WrapperInput> inputs;
+  std::vector<std::string> constants;  // tensors stored with the graph, passed behind the inputs
+  std::vector<TensorId> constant_tensors;
+  std::vector<WrapperKernel> kernels;
+  std::vector<WrapperLine> lines;
+  std::vector<WrapperOutput> outputs;
+};
+
+void verify(const WrapperProgram& program);
+std::string to_text(const WrapperProgram& program);
+
+}  // namespace litz

@@ -1,0 +1,80 @@
+"""Litz has clang and LLVM inside; triton and llvmlite bring their own, torch exports thousands of symbols. In every order of
+their imports, with compiles by each in between, nobody meets another's LLVM. Fresh processes: an import cannot be undone."""
+
+import concurrent.futures
+import itertools
+import os
+import subprocess
+import sys
+
+import pytest
+
+LIBRARIES = ("litz", "triton", "llvmlite", "torch")
+
+PROGRAM = """
+import sys, threading
+
+def compile_with_litz():
+    import litz._C
+    litz._C.selftest_jit()
+
+def compile_with_triton():
+    # The LLVM that libtriton.so carries, from IR to assembly; its targets are those of GPUs.
+    from triton._C.libtriton import llvm
+    llvm.init_targets()
+    assembly = llvm.translate_to_asm(IR, "nvptx64-nvidia-cuda", "sm_90", "", [], False, False, False)
+    assert "add.s32" in assembly, assembly
+
+def compile_with_llvmlite():
+    import ctypes
+    import llvmlite.binding as llvm
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(IR), machine)
+    engine.finalize_object()
+    assert ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(engine.get_function_address("f"))(41) == 42
+
+IR = "define i32 @f(i32 %x) {\\n  %y = add i32 %x, 1\\n  ret i32 %y\\n}\\n"
+COMPILE = {"litz": compile_with_litz, "triton": compile_with_triton, "llvmlite": compile_with_llvmlite}
+order = sys.argv[1:]
+for name in order:
+    __import__("litz._C" if name == "litz" else name)
+    if name in COMPILE: COMPILE[name]()
+for name in order + order[::-1]:
+    if name in COMPILE: COMPILE[name]()
+failures = []
+def repeat():
+    try:
+        for _ in range(3): compile_with_litz()
+    except BaseException as error:
+        failures.append(error)
+threads = [threading.Thread(target=repeat) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert not failures, failures
+import torch
+assert torch.ones(3).add(1).sum().item() == 6
+print("every compile was right")
+"""
+
+
+ORDERS = list(itertools.permutations(LIBRARIES))
+
+
+def run(order):
+    return subprocess.run([sys.executable, "-c", PROGRAM, *order], capture_output=True, text=True, timeout=600)
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """All orders, as many at a time as there are processors."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield {order: pool.submit(run, order) for order in ORDERS}
+
+
+@pytest.mark.parametrize("order", ORDERS, ids="-".join)
+def test_compiles_are_right_whatever_was_imported_first(processes, order):
+    done = processes[order].result()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.strip().endswith("every compile was right"), done.stdout + done.stderr

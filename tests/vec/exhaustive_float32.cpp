@@ -1,0 +1,175 @@
+// Measures every float32 function of the vector header against double precision over float inputs: all 2^32 for the eight
+// that must stay within 2 ulp, every input or a stride through them for the others, whose bound is eager's worst.
+// Usage: exhaustive_float32 [--stride n] [function ...]     prints a line a function; exits 1 if a bound is exceeded.
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "litz/codegen/cpp/runtime_header/vec.h"
+
+namespace {
+
+constexpr int W = 8;
+using F = litz::Vec<float, W>;
+using D = litz::Vec<double, 4>;
+using Float8 = void (*)(const float* x, float* y, int count);
+using Reference = void (*)(const float* x, double* y, int count);
+
+constexpr int kBatch = 4096;
+
+#define OURS(name)                                                                                  \
+  [](const float* x, float* y, int count) {                                                         \
+    for (int i = 0; i < count; i += W) litz::store(litz::Full<W>{}, y + i, litz::name(litz::load(litz::Full<W>{}, x + i))); \
+  }
+
+// The reference: the C library in double precision, its vector functions (4 ulp of double) where there are any.
+#if defined(__AVX2__) && defined(__GLIBC__)
+#define VECTOR_REFERENCE(expression)                                                                  \
+  [](const float* p, double* y, int count) {                                                          \
+    for (int i = 0; i < count; i += 4) {                                                              \
+      litz::Vec<float, 4> f = litz::load(litz::Full<4>{}, p + i);                                     \
+      D x = litz::convert<double>(f), r = expression;                                                 \
+      litz::store(litz::Full<4>{}, y + i, r);                                                         \
+    }                                                                                                 \
+  }
+extern "C" {
+D _ZGVdN4v_exp(D);
+D _ZGVdN4v_log(D);
+D _ZGVdN4v_sin(D);
+D _ZGVdN4v_cos(D);
+D _ZGVdN4v_tanh(D);
+D _ZGVdN4v_erf(D);
+}
+#define LIBM(name, x) _ZGVdN4v_##name(x)
+#else
+#define VECTOR_REFERENCE(expression)                                                                  \
+  [](const float* p, double* y, int count) {                                                          \
+    for (int i = 0; i < count; i++) {                                                                 \
+      double x = p[i];                                                                                \
+      y[i] = expression;                                                                              \
+    }                                                                                                 \
+  }
+#define LIBM(name, x) std::name(x)
+#endif
+#define SCALAR_REFERENCE(expression)                                                                  \
+  [](const float* p, double* y, int count) {                                                          \
+    for (int i = 0; i < count; i++) {                                                                 \
+      double x = p[i];                                                                                \
+      y[i] = expression;                                                                              \
+    }                                                                                                 \
+  }
+
+struct Function {
+  const char* name;
+  Float8 ours;
+  Reference reference;
+  double bound;      // in ulp
+  uint64_t stride;   // 1: every input
+};
+
+const Function kFunctions[] = {
+    {"exp", OURS(exp), VECTOR_REFERENCE(LIBM(exp, x)), 2, 1},
+    {"log", OURS(log), VECTOR_REFERENCE(LIBM(log, x)), 2, 1},
+    {"tanh", OURS(tanh), VECTOR_REFERENCE(LIBM(tanh, x)), 2, 1},
+    {"erf", OURS(erf), VECTOR_REFERENCE(LIBM(erf, x)), 2, 1},
+    {"sigmoid", OURS(sigmoid), VECTOR_REFERENCE(1 / (1 + LIBM(exp, -x))), 2, 1},
+    {"rsqrt", OURS(rsqrt), VECTOR_REFERENCE(1 / __builtin_elementwise_sqrt(x)), 2, 1},
+};
+
+// |got - exact| in units of the last place of the exact value as a float. One NaN of two or a wrong sign is infinite.
+double ulps(float got, double exact) {
+  if (std::isnan(exact) || std::isnan(got)) return std::isnan(exact) && std::isnan(got) ? 0 : INFINITY;
+  if (std::signbit(got) != std::signbit(exact)) return INFINITY;
+  double limited = std::fmin(std::fabs(exact), 0x1p128), mine = std::fmin(std::fabs((double)got), 0x1p128);
+  if (limited == 0x1p128) return mine == limited ? 0 : (limited - mine) * 0x1p-104;
+  int exponent = std::max(limited == 0 ? -1000 : std::ilogb(limited), -126);
+  return std::fabs(mine - limited) / std::ldexp(1.0, exponent - 23);
+}
+// The same for four values at once, with a sentinel for what the slow form has to judge.
+D quick_ulps(D got, D exact) {
+  using litz::as;
+  using I = litz::Vec<long, 4>;
+  D unit = as<double>((I)(as<long>(exact) & 0x7ff0000000000000)) * 0x1p-23;
+  unit = unit < 0x1p-149 ? (D)0x1p-149 : unit;
+  D error = __builtin_elementwise_abs(got - exact) / unit;
+  I odd = (as<long>(got) ^ as<long>(exact)) < 0;
+  return odd | ~(error <= 1e6) ? (D)1e30 : error;
+}
+
+struct Worst {
+  double ulps = 0;
+  float input = 0, got = 0;
+  double exact = 0;
+};
+
+Worst measure(const Function& f, uint64_t stride) {
+  std::atomic<uint64_t> next{0};
+  Worst worst;
+  std::mutex lock;
+  uint64_t inputs = (uint64_t{1} << 32) / stride;
+  auto work = [&] {
+    alignas(64) float x[kBatch], y[kBatch];
+    alignas(64) double r[kBatch];
+    Worst mine;
+    for (;;) {
+      uint64_t start = next.fetch_add(kBatch);
+      if (start >= inputs) break;
+      for (int i = 0; i < kBatch; i++) {
+        uint32_t bits = (uint32_t)((start + i) * stride);
+        std::memcpy(&x[i], &bits, 4);
+      }
+      f.ours(x, y, kBatch);
+      f.reference(x, r, kBatch);
+      D most = 0;
+      for (int i = 0; i < kBatch; i += 4) {
+        D got = litz::convert<double>(litz::load(litz::Full<4>{}, y + i)), exact = litz::load(litz::Full<4>{}, r + i);
+        D u = quick_ulps(got, exact);
+        most = u > most ? u : most;
+      }
+      if (std::fmax(std::fmax(most[0], most[1]), std::fmax(most[2], most[3])) <= mine.ulps) continue;
+      for (int i = 0; i < kBatch; i++) {
+        double u = ulps(y[i], r[i]);
+        if (u > mine.ulps) mine = {u, x[i], y[i], r[i]};
+      }
+    }
+    std::lock_guard guard(lock);
+    if (mine.ulps > worst.ulps) worst = mine;
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); i++) threads.emplace_back(work);
+  for (auto& t : threads) t.join();
+  return worst;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool ok = true;
+  uint64_t least_stride = 1;
+  if (argc > 2 && !std::strcmp(argv[1], "--stride")) {
+    least_stride = std::strtoull(argv[2], nullptr, 10);
+    argv += 2;
+    argc -= 2;
+  }
+  for (const Function& f : kFunctions) {
+    bool wanted = argc == 1;
+    for (int i = 1; i < argc; i++) wanted |= !std::strcmp(argv[i], f.name);
+    if (!wanted) continue;
+    auto start = std::chrono::steady_clock::now();
+    Worst w = measure(f, std::max(f.stride, least_stride));
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    bool good = w.ulps <= f.bound;
+    ok &= good;
+    std::printf("%-10s %8.4f ulp (bound %g) at %a = %.9g: %a, exact %a  [%.1f s]%s\n", f.name, w.ulps, f.bound, w.input, w.input, w.got, w.exact,
+                seconds, good ? "" : "  TOO MUCH");
+    std::fflush(stdout);
+  }
+  return ok ? 0 : 1;
+}

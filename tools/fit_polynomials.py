@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Derives the polynomial coefficients of the vector header (src/litz/codegen/cpp/runtime_header).
+
+Each entry of TABLE names a function g, an interval, the degree and the weight of the error; the fit minimises
+max |weight(x) * (p(x) - g(x))| over a dense grid, with residuals in 60-digit arithmetic. Coefficients are then rounded to the
+target precision from the lowest power up, and the remaining ones are fitted again after each rounding.
+Usage: fit_polynomials.py [name ...]   prints coefficients, lowest power first, and the error that remains.
+"""
+import struct
+import sys
+
+import mpmath as mp
+import numpy as np
+import scipy.optimize
+
+mp.mp.dps = 60
+
+
+def to_float32(x):
+    return mp.mpf(struct.unpack("f", struct.pack("f", float(x)))[0])
+
+
+def to_float64(x):
+    return mp.mpf(float(x))
+
+
+def minimax(g, weight, grid, powers, fixed):
+    """Coefficients of `powers` that minimise max |weight * (p - g)| over the grid: a linear program on the residual,
+    scaled to about one and solved again on what remains, so that double precision is enough for each step."""
+    scale = max(abs(grid[0]), abs(grid[-1]))
+    weights = [weight(x) for x in grid]
+    basis = np.array([[float(w * (x / scale) ** p) for p in powers] for x, w in zip(grid, weights)])
+    column = np.abs(basis).max(axis=0)
+    basis /= column
+    targets = [g(x) for x in grid]
+    result = {p: mp.mpf(0) for p in powers}
+    for step in range(4):
+        total = {**fixed, **result}
+        residual = [w * (t - sum(c * x**p for p, c in total.items())) for x, w, t in zip(grid, weights, targets)]
+        size = max(abs(r) for r in residual)
+        right = np.array([float(r / size) for r in residual])
+        if step == 0:
+            change = np.linalg.lstsq(basis, right, rcond=None)[0]
+        else:
+            ones = np.ones((len(grid), 1))
+            answer = scipy.optimize.linprog(np.r_[np.zeros(len(powers)), 1], A_ub=np.block([[basis, -ones], [-basis, -ones]]),
+                                            b_ub=np.r_[right, -right], bounds=(None, None), method="highs")
+            if answer.x is None or answer.x[-1] >= 0.999:
+                break
+            change = answer.x[:-1]
+        for p, delta, unit in zip(powers, change, column):
+            result[p] += mp.mpf(float(delta)) * size / mp.mpf(float(unit)) / scale**p
+    return result
+
+
+def fit(g, weight, low, high, powers, fixed=None, rounding=to_float32):
+    low, high, fixed, free = mp.mpf(low), mp.mpf(high), dict(fixed or {}), list(powers)
+    grid = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * (i + mp.mpf(1) / 2) / 300) for i in range(300)]
+    while free:
+        fixed[free[0]] = rounding(minimax(g, weight, grid, free, fixed)[free[0]])
+        free = free[1:]
+    return fixed, max(abs(weight(x) * (g(x) - sum(c * x**p for p, c in fixed.items()))) for x in grid)
+
+
+one = lambda x: mp.mpf(1)
+
+
+def at(value, function):
+    """function, with the limit `value` at 0."""
+    return lambda x: mp.mpf(value) if x == 0 else function(x)
+
+
+LN2 = mp.log(2)
+HALF_LN2 = LN2 / 2
+QUARTER_PI = mp.pi / 4
+
+TABLE = {
+    # exp(r) on |r| <= ln2 / 2, the first two coefficients given
+    "exp_float": dict(g=mp.exp, weight=one, low=-HALF_LN2 * 1.001, high=HALF_LN2 * 1.001, powers=range(2, 7), fixed={0: mp.mpf(1), 1: mp.mpf(1)}),
+    # (log1p(f) - f + f^2/2) / f^3 for the mantissa in [sqrt(1/2), sqrt(2)]
+    "log_float": dict(g=at(mp.mpf(1) / 3, lambda f: (mp.log1p(f) - f + f * f / 2) / f**3), weight=lambda f: f * f, low=mp.sqrt(0.5) - 1, high=mp.sqrt(2) - 1, powers=range(0, 7)),
+    # sin(r) = r + r^3 P(r^2), cos(r) = 1 - r^2/2 + r^4 Q(r^2) on |r| <= pi/4, in z = r^2
+    "sin_float": dict(g=at(-mp.mpf(1) / 6, lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z), weight=lambda z: z, low=0, high=QUARTER_PI**2 * 1.001, powers=range(0, 4)),
+    "cos_float": dict(g=at(mp.mpf(1) / 24, lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2), weight=lambda z: z**2, low=0, high=QUARTER_PI**2 * 1.001, powers=range(0, 4)),
+    # (tanh(x) / x - 1) / x^2 in z = x^2; beyond, tanh comes from exp
+    "tanh_float": dict(g=at(-mp.mpf(1) / 3, lambda z: (mp.tanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z), weight=lambda z: z, low=0, high=0.36, powers=range(0, 5)),
+    # erf(x) / x - 1 in z = x^2, for |x| < 1
+    "erf_float": dict(g=at(2 / mp.sqrt(mp.pi) - 1, lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1), weight=one, low=0, high=1, powers=range(0, 7)),
+    # -log(erfc(x)) for x in [1, 4]: erf(x) = 1 - exp(-q(x)); the error of q matters times erfc(x)
+    "erfc_float": dict(g=lambda x: -mp.log(mp.erfc(x)), weight=lambda x: mp.erfc(x) / mp.erf(x), low=1, high=4, powers=range(0, 6)),
+}
+
+
+def main(names):
+    for name in names or TABLE:
+        fixed, final = fit(**TABLE[name])
+        rounding = TABLE[name].get("rounding", to_float32)
+        print(f"{name}: error {mp.nstr(final, 4)} (2^{mp.nstr(mp.log(final, 2), 4)})")
+        for power in sorted(fixed):
+            print(f"  x^{power:<2} {float(fixed[power]):.9g}" if rounding is to_float32 else f"  x^{power:<2} {float(fixed[power]):.17g}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
