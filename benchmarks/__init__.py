@@ -1,0 +1,1 @@
+"""The benchmark of Litz; README.md says how the files hang together."""

@@ -1,0 +1,75 @@
+"""Is the answer right: error against float64 beside eager's own, strides, and one compile for all sizes."""
+from __future__ import annotations
+
+import statistics
+
+import torch
+
+from benchmarks.backends import compile_with
+from benchmarks.float64 import half_ulp, relative_error, run_in_float64
+from benchmarks.models import MODELS, build, cast, outputs
+
+
+def resized(model: str, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Inputs of other sizes in the dimensions that the model lets vary (a size of 1 stays: torch specialises on it)."""
+    changed = {}
+    for key, value in inputs.items():
+        for dimension in MODELS[model].dynamic[key]:
+            size = value.shape[dimension]
+            if size == 2:
+                value = torch.cat([value, value.narrow(dimension, 0, 1)], dimension)
+            elif size > 2:
+                value = value.narrow(dimension, 0, size * 3 // 4)
+        changed[key] = value.contiguous()
+    return changed
+
+
+def compare(compiled, module: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> list[dict]:
+    """One row an output: the error of `compiled` and of eager against float64, and whether the strides are eager's."""
+    reference = outputs(run_in_float64(module, inputs))
+    with torch.no_grad():
+        expected, actual = outputs(module(**inputs)), outputs(compiled(**inputs))
+    assert len(expected) == len(actual) == len(reference), "the compiled model returns another number of tensors"
+    return [
+        {
+            "error": relative_error(a, r), "eager_error": relative_error(e, r), "half_ulp": half_ulp(e.dtype),
+            "same_dtype": a.dtype == e.dtype, "same_shape": a.shape == e.shape, "same_strides": a.stride() == e.stride(),
+        }
+        for a, e, r in zip(actual, expected, reference)
+    ]
+
+
+def is_right(rows: list[list[dict]]) -> bool:
+    """The target: per output, the median error over the seeds is at most 1.5 times eager's plus half an ulp."""
+    for per_output in zip(*rows):
+        error = statistics.median(row["error"] for row in per_output)
+        eager_error = statistics.median(row["eager_error"] for row in per_output)
+        if not error <= 1.5 * eager_error + per_output[0]["half_ulp"]:
+            return False
+        if not all(row["same_dtype"] and row["same_shape"] and row["same_strides"] for row in per_output):
+            return False
+    return True
+
+
+def measure(model: str, dtype: str, backend: str, dynamic: bool, seeds: int = 3) -> dict:
+    """Errors for `seeds` sets of weights and inputs given to one compiled model; with `dynamic`, for another size too.
+
+    New weights are copied into the compiled module: a compiler that kept the old ones would show.
+    """
+    module, inputs = cast(*build(model), getattr(torch, dtype))
+    compiled = compile_with(backend, module, dynamic=True if dynamic else None)
+    rows, other_size = [], None
+    for seed in range(seeds):
+        if seed:
+            fresh, inputs = cast(*build(model, seed=seed), getattr(torch, dtype))
+            module.load_state_dict(fresh.state_dict())
+        rows.append(compare(compiled, module, inputs))
+    if dynamic:
+        other_size = compare(compiled, module, resized(model, inputs))
+    row = {
+        "right": is_right(rows), "outputs": rows, "other_size": other_size,
+        "graphs": torch._dynamo.utils.counters["stats"]["unique_graphs"],
+    }
+    if dynamic:
+        row["right"] = row["right"] and is_right([other_size]) and row["graphs"] == 1
+    return row
