@@ -145,6 +145,32 @@ TEST(CppJit, includes_the_given_headers_and_no_others) {
   EXPECT_FALSE(jit().compile({.text = "#include \"/usr/include/stdio.h\"\n"}, host()));
 }
 
+TEST(CppJit, a_prelude_changes_nothing_but_the_time) {
+  const std::string header =
+      "#pragma once\n#include \"base.h\"\ntemplate <typename T> static inline T twice(T x) { return x * kTwo; }\n"
+      "struct Pair { int a, b; };\n#define PLUS(x, y) ((x) + (y))\n";
+  const std::string text =
+      "#include \"ops.h\"\nextern \"C\" int f(int x) { Pair p{x, 1}; return PLUS(twice(p.a), p.b); }";
+  CppSource source = {.text = text, .headers = {{"ops.h", header}, {"base.h", "constexpr int kTwo = 2;\n"}}};
+  Result<std::string> plain = jit().compile_object(source, host());
+  source.prelude = "ops.h";
+  Result<std::string> first = jit().compile_object(source, host()), second = jit().compile_object(source, host());
+  ASSERT_TRUE(plain) << plain.reason();
+  ASSERT_TRUE(first) << first.reason();
+  ASSERT_TRUE(second) << second.reason();
+  EXPECT_EQ(*plain, *first);
+  EXPECT_EQ(*first, *second);
+  source.headers[1].second = "constexpr int kTwo = 3;\n";
+  Result<CompiledModule> changed = jit().compile(source, host());
+  ASSERT_TRUE(changed) << changed.reason();
+  EXPECT_EQ(changed->function<int(int)>("f")(10), 31) << "another header under the same name is another prelude";
+  source.headers[1].second = "broken";
+  Result<CompiledModule> broken = jit().compile(source, host());
+  ASSERT_FALSE(broken);
+  EXPECT_NE(broken.reason().find("base.h:1:1: error: unknown type name 'broken'"), std::string::npos)
+      << broken.reason();
+}
+
 TEST(CppJit, compiles_from_several_threads_at_once) {
   std::vector<std::thread> threads;
   std::vector<int> sums(8);

@@ -17,7 +17,7 @@ def main() -> None:
     folders: dict[str, list[int]] = collections.defaultdict(list)
     for name, lines in lengths.items():
         parts = pathlib.PurePath(name).parts
-        folders["/".join(parts[: 3 if parts[0] == "src" else 2][:-1] or parts[:1])].append(lines)
+        folders["/".join(parts[:-1][:3]) or "."].append(lines)
     for folder, counts in sorted(folders.items()):
         print(f"{sum(counts):7} lines {len(counts):4} files  {folder}")
     print(f"{sum(lengths.values()):7} lines {len(lengths):4} files  in all; the longest:")

@@ -5,12 +5,19 @@
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <clang/Lex/PreprocessorOptions.h>
+#include <clang/Serialization/ASTWriter.h>
+#include <clang/Serialization/PCHContainerOperations.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Config/llvm-config.h>
+#include <llvm/Support/SHA256.h>
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,6 +31,7 @@ using llvm::MemoryBuffer;
 using llvm::StringRef;
 
 constexpr const char* kDirectory = "/litz";
+constexpr const char* kPreludeSource = "prelude.cpp";
 
 std::unique_ptr<MemoryBuffer> view(const litz_clang_file& file) {
   // clang's lexer wants a terminating zero, which a view of the caller's text need not have.
@@ -35,7 +43,7 @@ std::string path_of(const char* name) { return std::string(kDirectory) + "/" + n
 /// The arguments of `clang -cc1`. -fwrapv: integers wrap as in eager. -relaxed-aliasing: one buffer holds values of
 /// several dtypes in turn. No unwind tables: nothing throws through a kernel. The loop and SLP vectorisers stay off
 /// (cc1's default): the generator emits vectors, and the vectorisers cost a third of the compile time.
-std::vector<std::string> arguments(const litz_clang_request& request) {
+std::vector<std::string> arguments(const litz_clang_request& request, const char* source) {
   std::vector<std::string> args = {"-triple",
                                    llvm::sys::getProcessTriple(),
                                    "-emit-obj",
@@ -67,8 +75,92 @@ std::vector<std::string> arguments(const litz_clang_request& request) {
     args.push_back("-target-feature");
     args.push_back(feature.str());
   }
-  args.push_back(path_of(request.source.name));
+  args.push_back(path_of(source));
   return args;
+}
+
+using Files = IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem>;
+
+/// One run of the front end, with diagnostics as text.
+class Frontend {
+ public:
+  Frontend(std::vector<std::string> args, Files files)
+      : stream_(messages_), options_(new clang::DiagnosticOptions), printer_(stream_, options_.get()) {
+    instance_.createDiagnostics(&printer_, /*ShouldOwnClient=*/false);
+    instance_.setVerboseOutputStream(std::make_unique<llvm::raw_null_ostream>());
+    std::vector<const char*> pointers;
+    for (const std::string& arg : args) pointers.push_back(arg.c_str());
+    ok_ = clang::CompilerInvocation::CreateFromArgs(instance_.getInvocation(), pointers, instance_.getDiagnostics());
+    instance_.createFileManager(files);
+  }
+  clang::CompilerInstance& instance() { return instance_; }
+  bool run(clang::FrontendAction& action) {
+    return ok_ && instance_.ExecuteAction(action) && !instance_.getDiagnostics().hasErrorOccurred();
+  }
+  const std::string& messages() const { return messages_; }
+
+ private:
+  std::string messages_;
+  llvm::raw_string_ostream stream_;
+  IntrusiveRefCntPtr<clang::DiagnosticOptions> options_;
+  clang::TextDiagnosticPrinter printer_;
+  clang::CompilerInstance instance_;
+  bool ok_ = false;
+};
+
+/// Parses a header and keeps the result as clang's precompiled form, in memory.
+class PrecompileAction : public clang::ASTFrontendAction {
+ public:
+  std::shared_ptr<clang::PCHBuffer> buffer = std::make_shared<clang::PCHBuffer>();
+
+ private:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& instance, StringRef) override {
+    return std::make_unique<clang::PCHGenerator>(instance.getPreprocessor(), instance.getModuleCache(), "", "", buffer,
+                                                 llvm::ArrayRef<std::shared_ptr<clang::ModuleFileExtension>>(),
+                                                 /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
+  }
+  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
+  bool hasASTFileSupport() const override { return false; }
+};
+
+/// The precompiled prelude of a request, or null when it does not parse (the compile of the source itself then says
+/// why). Kept per set of arguments and header texts; a second thread that needs the same one waits for the first.
+std::shared_ptr<clang::PCHBuffer> precompiled_prelude(const litz_clang_request& request, const Files& files) {
+  struct Entry {
+    std::mutex mutex;
+    bool made = false;
+    std::shared_ptr<clang::PCHBuffer> prelude;
+  };
+  static std::mutex mutex;
+  static auto* entries = new std::map<std::string, std::shared_ptr<Entry>>;
+
+  // The precompiled form names its source, so the file is there for every compile.
+  const std::string text = "#include \"" + std::string(request.prelude) + "\"\n";
+  files->addFile(path_of(kPreludeSource), 0, MemoryBuffer::getMemBufferCopy(text, kPreludeSource));
+  std::vector<std::string> args = arguments(request, kPreludeSource);
+  std::string key;
+  for (const std::string& arg : args) key += arg + '\n';
+  for (size_t i = 0; i < request.header_count; ++i) {
+    const litz_clang_file& header = request.headers[i];
+    const StringRef text(header.text, header.size);
+    key += std::string(header.name) + ' ' + llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text))) + '\n';
+  }
+  key += request.prelude;
+  std::shared_ptr<Entry> entry;
+  {
+    std::lock_guard lock(mutex);
+    auto& slot = (*entries)[key];
+    if (!slot) slot = std::make_shared<Entry>();
+    entry = slot;
+  }
+  std::lock_guard lock(entry->mutex);
+  if (!entry->made) {
+    Frontend frontend(args, files);
+    PrecompileAction action;
+    if (frontend.run(action) && action.buffer->IsComplete) entry->prelude = action.buffer;
+    entry->made = true;
+  }
+  return entry->prelude;
 }
 
 }  // namespace
@@ -76,34 +168,29 @@ std::vector<std::string> arguments(const litz_clang_request& request) {
 extern "C" int litz_clang_compile(const litz_clang_request* request, litz_clang_sink object, litz_clang_sink error,
                                   void* context) {
   litz::jit::set_up_llvm();
-  IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> files(new llvm::vfs::InMemoryFileSystem);
+  Files files(new llvm::vfs::InMemoryFileSystem);
   files->addFile(path_of(request->source.name), 0, view(request->source));
   for (size_t i = 0; i < request->header_count; ++i) {
     files->addFile(path_of(request->headers[i].name), 0, view(request->headers[i]));
   }
+  std::shared_ptr<clang::PCHBuffer> prelude;
+  if (request->prelude) prelude = precompiled_prelude(*request, files);
 
-  std::string messages;
-  llvm::raw_string_ostream message_stream(messages);
-  IntrusiveRefCntPtr<clang::DiagnosticOptions> diagnostic_options(new clang::DiagnosticOptions);
-  clang::TextDiagnosticPrinter printer(message_stream, diagnostic_options.get());
-  clang::CompilerInstance instance;
-  instance.createDiagnostics(&printer, /*ShouldOwnClient=*/false);
-  instance.setVerboseOutputStream(std::make_unique<llvm::raw_null_ostream>());
-
-  const std::vector<std::string> args = arguments(*request);
-  std::vector<const char*> pointers;
-  for (const std::string& arg : args) pointers.push_back(arg.c_str());
-  bool ok = clang::CompilerInvocation::CreateFromArgs(instance.getInvocation(), pointers, instance.getDiagnostics());
-  instance.createFileManager(files);
-
-  llvm::SmallVector<char, 0> bytes;
-  instance.setOutputStream(std::make_unique<llvm::raw_svector_ostream>(bytes));
-  if (ok) {
-    clang::EmitObjAction action;
-    ok = instance.ExecuteAction(action) && !instance.getDiagnostics().hasErrorOccurred();
+  Frontend frontend(arguments(*request, request->source.name), files);
+  if (prelude) {
+    const std::string path = path_of("prelude.pch");
+    const StringRef bytes(prelude->Data.data(), prelude->Data.size());
+    files->addFile(path, 0, MemoryBuffer::getMemBuffer(bytes, path, /*RequiresNullTerminator=*/false));
+    clang::PreprocessorOptions& options = frontend.instance().getPreprocessorOpts();
+    options.ImplicitPCHInclude = path;
+    options.DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;  // its key was compared
   }
+  llvm::SmallVector<char, 0> bytes;
+  frontend.instance().setOutputStream(std::make_unique<llvm::raw_svector_ostream>(bytes));
+  clang::EmitObjAction action;
+  const bool ok = frontend.run(action);
   if (ok) object(context, bytes.data(), bytes.size());
-  else error(context, messages.data(), messages.size());
+  else error(context, frontend.messages().data(), frontend.messages().size());
   return ok;
 }
 

@@ -29,7 +29,9 @@ typedef struct litz_clang_request {
   litz_clang_file source;         /* C++20, `name` appears in diagnostics */
   const litz_clang_file* headers; /* what `#include "name"` finds; there are no others */
   size_t header_count;
-  const char* cpu;      /* LLVM's name of a processor */
+  const char*
+      prelude;     /* a header that the source includes first, parsed once per set of options and headers; or null */
+  const char* cpu; /* LLVM's name of a processor */
   const char* features; /* LLVM's list, "+a,-b" */
   int vector_bits;      /* widest vector to keep whole in registers */
   int optimize;         /* 0 to 3 */

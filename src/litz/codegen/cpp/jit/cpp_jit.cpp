@@ -57,6 +57,8 @@ Result<std::string> make_object(const CppSource& source, const CompileTarget& ta
   request.source = {names[0].c_str(), source.text.data(), source.text.size()};
   request.headers = headers.data();
   request.header_count = headers.size();
+  const std::string prelude(source.prelude);
+  request.prelude = prelude.empty() ? nullptr : prelude.c_str();
   request.cpu = target.cpu.c_str();
   request.features = target.features.c_str();
   request.vector_bits = target.vector_bytes * 8;

@@ -50,6 +50,8 @@ struct CppSource {
   std::string_view name = "kernel.cpp";  ///< appears in diagnostics
   std::string_view text;
   std::vector<std::pair<std::string_view, std::string_view>> headers = {};
+  /// The header of these that the text includes first, if it does: it is parsed once and not with every text.
+  std::string_view prelude = {};
 };
 
 class CppJit {
