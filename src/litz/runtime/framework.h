@@ -16,9 +16,11 @@ class CallFrame;
 struct Framework {
   void* context = nullptr;
 
+  /// The framework's number for a device type, as the functions below take it; -1 if it has none.
+  int32_t (*device_type)(void* context, const char* name) = nullptr;
   /// Uninitialised strided tensor; sizes may be zero; never requires gradients. dtype is PyTorch's number.
-  int (*empty_strided)(void* context, int32_t rank, const int64_t* sizes, const int64_t* strides, int32_t dtype, DeviceId device,
-                       void** tensor) = nullptr;
+  int (*empty_strided)(void* context, int32_t rank, const int64_t* sizes, const int64_t* strides, int32_t dtype, int32_t device_type,
+                       int32_t device_index, void** tensor) = nullptr;
   int (*data_pointer)(void* context, void* tensor, void** data) = nullptr;
   void (*release)(void* context, void* tensor) = nullptr;
   /// Another tensor on the same storage; offset in elements from the start of the storage.
@@ -26,7 +28,7 @@ struct Framework {
                     void** view) = nullptr;
   /// A tensor on memory that the caller keeps alive for as long as the tensor.
   int (*from_memory)(void* context, void* data, int32_t rank, const int64_t* sizes, const int64_t* strides, int32_t dtype,
-                     DeviceId device, void** tensor) = nullptr;
+                     int32_t device_type, int32_t device_index, void** tensor) = nullptr;
   int (*describe)(void* context, void* tensor, int32_t* rank, const int64_t** sizes, const int64_t** strides, int64_t* offset) = nullptr;
   int (*copy)(void* context, void* destination, void* source) = nullptr;
   /// A handle for what the caller passed as an argument (`CallArgument::object`).
@@ -47,6 +49,10 @@ struct Framework {
   int32_t (*thread_count)(void* context) = nullptr;
   /// Index of the calling thread within the running parallel_for, below thread_count.
   int32_t (*thread_index)(void* context) = nullptr;
+
+  /// Around a run that takes long: lets the host language's other threads run (the interpreter lock), and takes the lock again.
+  void* (*suspend_host)(void* context) = nullptr;
+  void (*resume_host)(void* context, void* token) = nullptr;
 
   /// Text of the last failure on this thread; never null.
   const char* (*error_message)(void* context) = nullptr;

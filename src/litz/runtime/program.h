@@ -38,7 +38,7 @@ struct TensorSpec {
 struct AllocLine { Slot slot; int32_t spec; };             // through the framework's allocator; owned by the slot
 struct ArenaLine { Slot slot; TableIndex bytes; DeviceId device; };  // one allocation that ArenaView lines cut up
 struct ArenaViewLine { Slot slot; Slot arena; TableIndex byte_offset; int32_t spec; };
-/// Another shape on the storage of `base`: as_strided.
+/// Another shape on the storage of `base`, of the same element type: as_strided. The offset is in elements from base's first element.
 struct ViewLine { Slot slot; Slot base; TableIndex offset; int32_t spec; };
 struct FreeLine { Slot slot; };
 
@@ -82,8 +82,15 @@ struct ExternLine {
   ExternArgs arguments;  // every argument of the schema, in its order
   std::vector<Slot> results;              // -1 where a result is not used
   std::vector<TableIndex> number_results;  // table entries for integer results (item()), else empty
+  /// Per result the spec that later lines assume, or -1: a result that the op laid out otherwise is copied into that layout.
+  std::vector<int32_t> result_specs;
 };
-/// Entries [begin, end) of the table that depend on integer results of extern calls are computed here.
+/// Entries of the table that depend on integer results of extern calls are computed here: the program's symbols are the table as it
+/// stands, its results go to the entries from `begin` on.
+struct LaterTable {
+  ExprProgram program;
+  TableIndex begin = 0;
+};
 struct ComputeLine { int32_t program; };
 struct AssertLine { TableIndex condition; int32_t message; };
 /// A number of a tensor that only the run knows (the size of nonzero's result) becomes a table entry.
@@ -126,7 +133,7 @@ struct Program {
   std::vector<std::string> device_types;
   std::vector<SymbolSource> symbols;       // symbol k of the table program
   ExprProgram table;                       // symbols -> all entries known at the start
-  std::vector<ExprProgram> later_tables;   // ComputeLine: entries that need results of extern calls
+  std::vector<LaterTable> later_tables;   // ComputeLine: entries that need results of extern calls
   int32_t table_size = 0;
   int32_t slot_count = 0;
   std::vector<TensorSpec> specs;

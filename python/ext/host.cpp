@@ -1,0 +1,229 @@
+// Calls of torch.ops through CPython: the way that takes every op.
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ext.h"
+
+namespace litz_ext {
+namespace {
+
+/// An argument of a prepared call: a constant, or what to fetch from the frame.
+struct Argument {
+  litz_argument_kind kind = LITZ_ARG_NONE;
+  Ref constant;
+  int64_t index = 0;  // slot or table entry
+  std::vector<Argument> elements;
+};
+
+struct PreparedCall {
+  Ref callable, keywords;  // keywords: tuple of names
+  size_t positional = 0;
+  std::vector<Argument> arguments;
+};
+
+PyObject* lookup(PyObject* dict, PyObject* owned_key) {
+  Ref key(owned_key);
+  PyObject* found = key ? PyDict_GetItemWithError(dict, key.get()) : nullptr;
+  if (!found && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, key.get());
+  Py_XINCREF(found);
+  return found;
+}
+
+bool is_layout(const char* type) { return std::strncmp(type, "Layout", 6) == 0; }
+
+/// Reads one argument and its elements; false with an exception.
+bool read(const litz_argument* from, size_t count, size_t& next, const char* type, Argument* out) {
+  if (next >= count) return PyErr_SetString(PyExc_ValueError, "the arguments end inside a list"), false;
+  const litz_argument& a = from[next++];
+  out->kind = a.kind;
+  out->index = a.integer;
+  switch (a.kind) {
+    case LITZ_ARG_NONE: out->constant = Ref(Py_NewRef(Py_None)); break;
+    case LITZ_ARG_BOOL: out->constant = Ref(PyBool_FromLong(a.integer != 0)); break;
+    case LITZ_ARG_INT: out->constant = Ref(PyLong_FromLongLong(a.integer)); break;
+    case LITZ_ARG_FLOAT: out->constant = Ref(PyFloat_FromDouble(a.real)); break;
+    case LITZ_ARG_COMPLEX: out->constant = Ref(PyComplex_FromDoubles(a.real, a.imaginary)); break;
+    case LITZ_ARG_STRING:
+      out->constant = Ref(is_layout(type) ? lookup(torch_objects.layouts, PyUnicode_FromString(a.text)) : PyUnicode_FromString(a.text));
+      break;
+    case LITZ_ARG_DTYPE: out->constant = Ref(lookup(torch_objects.dtypes, PyLong_FromLongLong(a.integer))); break;
+    case LITZ_ARG_MEMORY_FORMAT: out->constant = Ref(lookup(torch_objects.memory_formats, PyLong_FromLongLong(a.integer))); break;
+    case LITZ_ARG_DEVICE: {
+      auto* device = reinterpret_cast<PyObject*>(torch_objects.device_type);
+      const bool has_index = std::strcmp(a.text, "cpu") != 0 && std::strcmp(a.text, "meta") != 0 && a.integer >= 0;
+      out->constant = Ref(has_index ? PyObject_CallFunction(device, "sL", a.text, static_cast<long long>(a.integer)) : PyObject_CallFunction(device, "s", a.text));
+      break;
+    }
+    case LITZ_ARG_EXPR:
+    case LITZ_ARG_VALUE: return true;
+    case LITZ_ARG_LIST:
+      out->elements.resize(static_cast<size_t>(a.integer));
+      for (Argument& element : out->elements)
+        if (!read(from, count, next, "", &element)) return false;
+      return true;
+  }
+  return static_cast<bool>(out->constant);
+}
+
+/// New reference to what the call gets; null with an exception.
+PyObject* make(const Argument& argument, litz_frame* frame) {
+  switch (argument.kind) {
+    case LITZ_ARG_EXPR: return PyLong_FromLongLong(litz_frame_number(frame, argument.index));
+    case LITZ_ARG_VALUE: {
+      void* handle = litz_frame_tensor(frame, argument.index);
+      if (handle) return tensor_of(handle);
+      if (!PyErr_Occurred()) Py_RETURN_NONE;  // an undefined result of an earlier call
+      return nullptr;
+    }
+    case LITZ_ARG_LIST: {
+      Ref list(PyList_New(static_cast<Py_ssize_t>(argument.elements.size())));
+      for (size_t i = 0; list && i < argument.elements.size(); i++) {
+        PyObject* element = make(argument.elements[i], frame);
+        if (!element) return nullptr;
+        PyList_SetItem(list.get(), static_cast<Py_ssize_t>(i), element);
+      }
+      return list.release();
+    }
+    default: return Py_NewRef(argument.constant.get());
+  }
+}
+
+struct Results {
+  litz_frame* frame;
+  size_t tensors = 0, numbers = 0;
+
+  /// Hands over what an op returned: a tensor, a number, or a list or tuple of these.
+  bool take(PyObject* result) {
+    if (is_tensor(result)) {
+      void* handle = nullptr;
+      if (handle_of(result, &handle)) return false;
+      return litz_frame_set_result(frame, tensors++, handle) == 0;
+    }
+    if (PyTuple_Check(result) || PyList_Check(result)) {
+      const Py_ssize_t size = PySequence_Size(result);
+      for (Py_ssize_t i = 0; i < size; i++) {
+        Ref element(PySequence_GetItem(result, i));
+        if (!element) return false;
+        if (element.get() == Py_None) litz_frame_set_result(frame, tensors++, nullptr);
+        else if (!take(element.get())) return false;
+      }
+      return true;
+    }
+    if (result == Py_None) return true;
+    if (PyLong_Check(result)) {
+      const long long value = PyLong_AsLongLong(result);
+      if (value == -1 && PyErr_Occurred()) return false;
+      litz_frame_set_number_result(frame, numbers++, value);
+      return true;
+    }
+    PyErr_Format(PyExc_TypeError, "an op gave a result of type %R, expected tensors and integers", Py_TYPE(result));
+    return false;
+  }
+};
+
+/// The text of the pending exception, which is cleared.
+void take_exception_text(char* text, size_t size) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Ref a(type), b(value), c(traceback);
+  Ref message(value ? PyObject_Str(value) : nullptr);
+  const char* utf8 = message ? PyUnicode_AsUTF8AndSize(message.get(), nullptr) : nullptr;
+  std::snprintf(text, size, "%s", utf8 ? utf8 : "unknown error");
+  PyErr_Clear();
+}
+
+void* prepare_call(const char* op, const char* schema, const litz_argument* arguments, size_t count, char* reason, size_t reason_size) {
+  auto prepared = std::make_unique<PreparedCall>();
+  Ref found(PyObject_CallFunction(torch_objects.resolve_op, "ss", op, schema));
+  if (found) {
+    prepared->callable = Ref(Py_NewRef(PyTuple_GetItem(found.get(), 0)));
+    prepared->positional = static_cast<size_t>(PyLong_AsSsize_t(PyTuple_GetItem(found.get(), 1)));
+    prepared->keywords = Ref(Py_NewRef(PyTuple_GetItem(found.get(), 2)));
+    PyObject* types = PyTuple_GetItem(found.get(), 3);
+    for (size_t next = 0; next < count;) {
+      PyObject* type = PyTuple_GetItem(types, static_cast<Py_ssize_t>(prepared->arguments.size()));
+      const char* type_text = type ? PyUnicode_AsUTF8AndSize(type, nullptr) : nullptr;
+      prepared->arguments.emplace_back();
+      if (!type_text || !read(arguments, count, next, type_text, &prepared->arguments.back())) break;
+    }
+  }
+  if (PyErr_Occurred()) {
+    take_exception_text(reason, reason_size);
+    return nullptr;
+  }
+  return prepared.release();
+}
+
+int call_now(const PreparedCall& prepared, litz_frame* frame) {
+  Ref positional(PyTuple_New(static_cast<Py_ssize_t>(prepared.positional)));
+  Ref keywords;
+  if (!positional) return 1;
+  if (prepared.positional < prepared.arguments.size()) keywords = Ref(PyDict_New());
+  for (size_t i = 0; i < prepared.arguments.size(); i++) {
+    Ref argument(make(prepared.arguments[i], frame));
+    if (!argument) return 1;
+    if (i < prepared.positional) {
+      PyTuple_SetItem(positional.get(), static_cast<Py_ssize_t>(i), argument.release());
+    } else {
+      PyObject* name = PyTuple_GetItem(prepared.keywords.get(), static_cast<Py_ssize_t>(i - prepared.positional));
+      if (!name || PyDict_SetItem(keywords.get(), name, argument.get())) return 1;
+    }
+  }
+  Ref result(PyObject_Call(prepared.callable.get(), positional.get(), keywords.get()));
+  return result && Results{frame}.take(result.get()) ? 0 : 1;
+}
+
+int64_t suspend_autocast() {
+  Ref enabled(PyObject_CallNoArgs(torch_objects.is_any_autocast_enabled));
+  if (!enabled || enabled.get() == Py_False) return 0;
+  Ref token(PyObject_CallNoArgs(torch_objects.autocast_suspend));
+  return token ? PyLong_AsLongLong(token.get()) : 0;
+}
+
+void restore_autocast(int64_t token) {
+  PyObject *type, *value, *traceback;  // of a failed call
+  PyErr_Fetch(&type, &value, &traceback);
+  Ref done(PyObject_CallFunction(torch_objects.autocast_restore, "L", static_cast<long long>(token)));
+  PyErr_Restore(type, value, traceback);
+}
+
+}  // namespace
+
+const litz_host& host_functions() {
+  static const litz_host host = {
+      [](void* object, void** tensor) {
+        const PyGILState_STATE lock = PyGILState_Ensure();
+        const int failed = handle_of(static_cast<PyObject*>(object), tensor);
+        PyGILState_Release(lock);
+        return failed;
+      },
+      [](const char* op, const char* schema, const litz_argument* arguments, size_t count, char* reason, size_t reason_size) -> void* {
+        const PyGILState_STATE lock = PyGILState_Ensure();
+        void* prepared = prepare_call(op, schema, arguments, count, reason, reason_size);
+        PyGILState_Release(lock);
+        return prepared;
+      },
+      [](void* prepared, litz_frame* frame) {
+        const PyGILState_STATE lock = PyGILState_Ensure();
+        const int failed = call_now(*static_cast<PreparedCall*>(prepared), frame);
+        PyGILState_Release(lock);
+        return failed;
+      },
+      [](void* prepared) {
+        if (!Py_IsInitialized()) return;
+        const PyGILState_STATE lock = PyGILState_Ensure();
+        delete static_cast<PreparedCall*>(prepared);
+        PyGILState_Release(lock);
+      },
+      suspend_autocast,
+      restore_autocast,
+      []() -> void* { return PyEval_SaveThread(); },
+      [](void* token) { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); },
+  };
+  return host;
+}
+
+}  // namespace litz_ext

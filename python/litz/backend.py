@@ -1,0 +1,204 @@
+"""The function that torch.compile calls with a captured graph.
+
+Inference: AOTAutograd without Python decompositions; where its metadata shows nothing to do at run time, the native callable goes
+straight to Dynamo. Training: torch's min-cut partitioner, forward and backward compiled apart. What Litz does not take runs eagerly, once
+warned about and counted, or is an error with fallback=error.
+"""
+
+import collections
+import json
+import os
+import tempfile
+import time
+import warnings
+
+import torch
+import torch._functorch.config
+from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.utils import detect_fake_mode  # noqa: F401
+from torch._functorch._aot_autograd.schemas import OutputType
+
+from litz import _C, _torch, log, options
+from litz.export import export
+
+counters = collections.Counter()
+_reports = []
+_warned = set()
+
+
+class Fallback(UserWarning):
+    """A region runs eagerly; the text says which, why, and how to reproduce it."""
+
+
+class FallbackError(RuntimeError):
+    """The same as an error, under fallback=error."""
+
+
+def last_report():
+    """What the last compile of a graph did: a dict; None before the first."""
+    return dict(_reports[-1]) if _reports else None
+
+
+def backend_entry(gm, example_inputs, *, mode=None, options=None, **unknown):
+    """The backend "litz" of torch.compile."""
+    if unknown:
+        raise _C.UserError(f"unknown argument '{next(iter(unknown))}' of the backend, known are mode and options")
+    return _Compile(_resolve(mode, options)).run(gm, example_inputs)
+
+
+_resolve = options.resolve
+
+
+class _Compile:
+    """One call of the backend."""
+
+    def __init__(self, chosen):
+        self.options = chosen
+        self.programs = []  # per compiled graph: its Program, or None for one that runs eagerly
+        self.metadata = None
+
+    def run(self, gm, example_inputs):
+        compiler = aot_autograd(
+            fw_compiler=self.compile_forward,
+            bw_compiler=self.compile_backward,
+            inference_compiler=self.compile_inference,
+            partition_fn=_partition,
+            keep_inference_input_mutations=True,
+        )
+        with torch._functorch.config.patch(unlift_effect_tokens=True):
+            wrapped = compiler(gm, example_inputs)
+        if len(self.programs) == 1 and self.programs[0] is not None and _needs_no_wrapper(self.metadata, gm, example_inputs):
+            counters["handed_off"] += 1
+            return self.programs[0].callable()
+        return wrapped
+
+    def compile_inference(self, gm, example_inputs):
+        context = torch._guards.TracingContext.try_get()
+        self.metadata = context.fw_metadata if context else None
+        return self.compile_graph(gm, "inference")
+
+    def compile_forward(self, gm, example_inputs):
+        return self.compile_graph(gm, "forward")
+
+    def compile_backward(self, gm, example_inputs):
+        return self.compile_graph(gm, "backward")
+
+    def compile_graph(self, gm, kind):
+        counters["graphs"] += 1
+        name = f"{kind}_{counters['graphs']}"
+        started = time.perf_counter()
+        exported = None
+        try:
+            exported = export(gm, name, kind == "inference", self.outputs_that_are_inputs(gm, kind))
+            exported_at = time.perf_counter()
+            text = exported.builder.text() if log.wants("graph") else None
+            program = exported.builder.compile([f"{k}={v}" for k, v in self.options.items()], exported.constants)
+        except (_C.Unsupported, RuntimeError) as reason:
+            return self.fall_back(gm, name, reason, exported)
+        finally:
+            if exported:
+                _torch.forget_opaque(exported.opaque)
+        self.programs.append(program)
+        report = json.loads(program.report())
+        report["name"], report["fallbacks"] = name, []
+        report["stage_ms"] = {"export": (exported_at - started) * 1e3, **report["stage_ms"]}
+        report["total_ms"] = (time.perf_counter() - started) * 1e3
+        self.publish(report, text, program)
+        call_boxed = program.call_boxed
+
+        def run(arguments):
+            return call_boxed(arguments)
+
+        run._boxed_call = True
+        return run
+
+    def outputs_that_are_inputs(self, gm, kind):
+        """Output position -> input position where AOTAutograd returns the input itself and ignores what the graph gives."""
+        if kind != "inference" or self.metadata is None:
+            return {}
+        try:
+            if self.metadata.mutated_inp_runtime_indices:
+                return {}
+            infos = self.metadata.output_info
+            inputs = sum(node.op == "placeholder" for node in gm.graph.nodes)
+            return {i: o.base_idx for i, o in enumerate(infos) if o.output_type is OutputType.is_input and o.base_idx < inputs}
+        except AttributeError:
+            return {}
+
+    def publish(self, report, text, program):
+        counters["kernels"] += report["kernels"]
+        counters["library_calls"] += sum(report["library_calls"].values())
+        counters["extern_calls"] += sum(report["extern_calls"].values())
+        _reports.append(report)
+        del _reports[:-64]
+        log.compiled(report, text, program)
+
+    def fall_back(self, gm, name, reason, exported):
+        """The graph runs eagerly, node by node."""
+        path = _write_reproduction(gm, name)
+        message = f"{name} ({len(gm.graph.nodes)} nodes): {reason}"
+        hint = f"reproduce with: litz opt {path}" if path else "the graph has no .ir text"
+        if self.options.get("fallback", "eager") == "error":
+            raise FallbackError(f"litz does not take {message}; {hint}; fallback=eager runs it eagerly") from reason
+        counters["fallbacks"] += 1
+        self.programs.append(None)
+        _reports.append(
+            dict(name=name, kernels=0, kernel_names=[], library_calls={}, extern_calls={}, refusals=[], bytes_read=0, bytes_written=0, stage_ms={},
+                 cpp_paths=[], fallbacks=[str(reason)], total_ms=0.0)
+        )  # fmt: skip
+        if str(reason) not in _warned:
+            _warned.add(str(reason))
+            warnings.warn(f"litz runs a region eagerly: {message}; {hint}; options={{'fallback': 'error'}} makes this an error", Fallback, stacklevel=2)
+
+        def run(arguments):
+            held = list(arguments)
+            arguments.clear()
+            return gm(*held)
+
+        run._boxed_call = True
+        return run
+
+
+def _partition(joint, joint_inputs, **kwargs):
+    from functorch.compile import min_cut_rematerialization_partition
+
+    return min_cut_rematerialization_partition(joint, joint_inputs, compiler="inductor", **kwargs)
+
+
+def _needs_no_wrapper(meta, gm, example_inputs):
+    """Whether AOTAutograd's run-time wrappers would do nothing but pass tensors on."""
+    try:
+        if meta is None or meta.mutated_inp_runtime_indices or meta.num_intermediate_bases or meta.tokens:
+            return False
+        if meta.grad_enabled_mutation is not None or meta.num_graphsafe_rng_states:
+            return False
+        if len(meta.input_info) != len(example_inputs) or any(True for _ in gm.parameters()) or any(True for _ in gm.buffers()):
+            return False
+        if any(type(x) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, int) and not isinstance(x, torch.SymInt) and not _is_plain(x) for x in example_inputs):
+            return False
+        if any(type(m).__name__ == "SubclassCreationMeta" for m in list(meta.subclass_inp_meta or []) + list(meta.subclass_fw_graph_out_meta or [])):
+            return False
+        plain = (OutputType.non_alias, OutputType.unsafe_view_alias, OutputType.is_input)
+        return all(o.output_type in plain and not o.dynamic_dims and not o.requires_grad for o in meta.output_info)
+    except AttributeError:  # another torch keeps its books otherwise
+        return False
+
+
+def _is_plain(value):
+    """A fake tensor that stands for a plain tensor without conjugate or negative bit."""
+    return isinstance(value, torch._subclasses.FakeTensor) and not value.is_conj() and not value.is_neg()
+
+
+def _write_reproduction(gm, name):
+    try:
+        exported = export(gm, name)
+        _torch.forget_opaque(exported.opaque)
+        text = exported.builder.text()
+    except (_C.Unsupported, RuntimeError):
+        return None
+    folder = os.path.join(tempfile.gettempdir(), f"litz_{os.getuid()}")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, f"{name}_{os.getpid()}.ir")
+    with open(path, "w") as file:
+        file.write(text)
+    return path

@@ -1,0 +1,341 @@
+"""An FX graph of AOTAutograd as a Litz graph: one walk, one builder call a node.
+
+Metadata comes from node.meta["val"]. A call that has no schema, or arguments that graph IR cannot hold (higher-order ops, streams,
+floats computed from sizes), becomes an op of its own that calls back into Python: it is counted like every other extern call.
+"""
+
+import operator
+
+import torch
+import torch.fx
+from torch._subclasses import FakeTensor
+
+from litz import _C, _torch
+from litz._sizes import Sizes, evaluate
+
+_schemas = {}  # OpOverload -> _Schema
+
+
+class _Schema:
+    """An op's schema, with the defaults as graph IR wants them."""
+
+    __slots__ = ("text", "names", "defaults", "positional")
+
+    def __init__(self, op):
+        schema = op._schema
+        self.text = str(schema)
+        self.names = {a.name: i for i, a in enumerate(schema.arguments)}
+        self.defaults = [_default(a) for a in schema.arguments]
+        self.positional = len(schema.arguments)
+
+
+def _default(argument):
+    if not argument.has_default_value():
+        return None
+    value, kind = argument.default_value, str(argument.real_type)
+    if isinstance(value, int) and not isinstance(value, bool):  # enumerations come as their numbers
+        if "ScalarType" in kind:
+            return _torch.DTYPES[value]
+        if "MemoryFormat" in kind:
+            return _torch.MEMORY_FORMATS[value]
+        if "Layout" in kind:
+            return torch.strided
+    return value
+
+
+class ExportedGraph:
+    """What `export` gives: the builder, the tensors that the graph holds, and how many nodes it had."""
+
+    def __init__(self, builder, constants, opaque, node_count):
+        self.builder, self.constants, self.opaque, self.node_count = builder, constants, opaque, node_count
+
+
+def export(gm, name, is_inference=True, input_outputs=None):
+    """`input_outputs`: output position -> input position, for outputs that are the very input. Raises _C.Unsupported."""
+    return _Exporter(gm, name, input_outputs or {}).run(is_inference)
+
+
+class _Exporter:
+    def __init__(self, gm, name, input_outputs):
+        self.gm = gm
+        self.sizes = Sizes()
+        self.builder = self.sizes.builder = _C.GraphBuilder(name, self.sizes)
+        self.schema_numbers = {}
+        self.several = {}  # node -> the values of its results, numbers included
+        self.modules = {}  # get_attr node -> submodule
+        self.constants = []
+        self.opaque = []
+        self.sources = {}
+        self.input_outputs = input_outputs
+        self.inputs = []
+
+    def run(self, is_inference):
+        self.builder.set_inference(is_inference)
+        nodes = self.gm.graph.nodes
+        try:
+            for node in nodes:
+                getattr(self, node.op)(node)
+        except BaseException:
+            _torch.forget_opaque(self.opaque)
+            raise
+        return ExportedGraph(self.builder, tuple(self.constants), self.opaque, len(nodes))
+
+    # ---- nodes by kind
+
+    def placeholder(self, node):
+        value = node.meta.get("val")
+        builder = self.builder
+        if isinstance(value, torch.Tensor):
+            bound = builder.input(node.name, self.meta_of(value))
+        elif isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool):
+            bound = value if isinstance(value, int) else self.sizes(value)
+            builder.size_input(node.name, builder.integer(bound) if isinstance(bound, int) else bound)
+        else:
+            raise _C.Unsupported(f"an input of type {type(value).__name__}")
+        builder.bind(node, bound)
+        self.inputs.append(bound)
+
+    def get_attr(self, node):
+        value = self.gm
+        for part in node.target.split("."):
+            value = getattr(value, part)
+        if isinstance(value, torch.nn.Module):
+            self.modules[node] = value
+        elif isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor):
+            self.constants.append(value.detach())
+            self.builder.bind(node, self.builder.constant(node.name, self.meta_of(value)))
+        else:
+            self.modules[node] = value
+
+    def call_function(self, node):
+        target = node.target
+        value = node.meta.get("val")
+        if target is operator.getitem:
+            return self.getitem(node)
+        if isinstance(value, (torch.SymInt, torch.SymBool)) and not _defines_symbols(node):
+            self.builder.bind(node, self.sizes(value))
+        elif isinstance(value, (int, float, bool)) and not isinstance(target, torch._ops.OpOverload):
+            self.builder.bind(node, value)
+        elif isinstance(value, torch.SymFloat) and not _defines_symbols(node):
+            pass  # the ops that use it ask for its SymPy form
+        elif isinstance(target, torch._ops.OpOverload) and not self.has_opaque_arguments(node):
+            self.call_op(node, value)
+        else:
+            self.call_opaque(node, value)
+
+    def output(self, node):
+        outputs = node.args[0]
+        if isinstance(outputs, torch.fx.Node):
+            raise _C.Unsupported("a graph whose output is no tuple")
+        for position, output in enumerate(outputs):
+            source = self.input_outputs.get(position)
+            if source is not None:
+                output = self.inputs[source]
+            elif isinstance(output, torch.fx.Node):
+                output = self.builder.bound(output)
+            self.builder.output(output, True)
+
+    def call_module(self, node):
+        raise _C.Unsupported(f"a call of the module {node.target}")
+
+    call_method = call_module
+
+    # ---- calls
+
+    def getitem(self, node):
+        source, index = node.args
+        values = self.several.get(source)
+        if values is None or not isinstance(index, int) or index >= len(values):
+            raise _C.Unsupported(f"an item of {source.format_node()}")
+        if isinstance(values[index], tuple):
+            self.several[node] = values[index]
+        else:
+            self.builder.bind(node, values[index])
+
+    def has_opaque_arguments(self, node):
+        return any(a in self.modules or isinstance(a.meta.get("val"), torch.SymFloat) for a in node.all_input_nodes)
+
+    def call_op(self, node, value):
+        op = node.target
+        schema = _schemas.get(op)
+        if schema is None:
+            schema = _schemas[op] = _Schema(op)
+        number = self.schema_numbers.get(op)
+        if number is None:
+            try:
+                number = self.builder.schema(schema.text)
+            except _C.UserError:  # a type that graph IR does not have
+                number = -1
+            self.schema_numbers[op] = number
+        if number < 0:
+            return self.call_opaque(node, value)
+        arguments = list(node.args) + schema.defaults[len(node.args) :]
+        for name, argument in node.kwargs.items():
+            arguments[schema.names[name]] = argument
+        try:
+            self.add_call(node, node.name, number, arguments, value)
+        except (_C.Unsupported, OverflowError):
+            self.call_opaque(node, value)
+
+    def add_call(self, node, name, schema, arguments, value):
+        """One call with the results that `value` describes, and what follows from symbols that it defines."""
+        builder = self.builder
+        is_tensor = isinstance(value, torch.Tensor)
+        leaves = (value,) if is_tensor or not isinstance(value, (list, tuple)) else value
+        metas, symbols = [], []
+        for leaf in leaves:
+            if isinstance(leaf, torch.Tensor):
+                metas.append(self.meta_of(leaf))
+            elif isinstance(leaf, (torch.SymInt, torch.SymBool)):
+                symbols.append(self.sizes(leaf))
+            elif leaf is None:
+                metas.append(None)
+            elif not isinstance(leaf, int):
+                raise _C.Unsupported(f"a result of type {type(leaf).__name__}")
+        if value is None:
+            metas = []
+        file, line, text = self.source_of(node)
+        values = builder.call(name, schema, arguments, metas, symbols, file, line, text)
+        bound, tensors, numbers = [], iter(values), iter(symbols)
+        for leaf in leaves if value is not None else ():
+            if isinstance(leaf, torch.Tensor):
+                bound.append(next(tensors))
+            elif leaf is None:
+                next(tensors)
+                bound.append(None)
+            else:
+                bound.append(leaf if isinstance(leaf, int) else next(numbers))
+        if isinstance(value, (list, tuple)):
+            self.several[node] = tuple(bound)
+        elif bound:
+            builder.bind(node, bound[0])
+        self.define_symbols(node, bound)
+
+    def define_symbols(self, node, bound):
+        """Sizes of the results that are new symbols are read from the tensor, by calls of sym_size and the like."""
+        for symbol, path in (node.meta.get("unbacked_bindings") or {}).items():
+            value, keys = bound, list(path)
+            if not isinstance(node.meta["val"], (list, tuple)):
+                value = bound[0]
+            while keys and hasattr(keys[0], "idx") and not hasattr(keys[0], "name"):
+                value = value[keys.pop(0).idx]
+            if not keys:
+                continue  # the number itself: symbol_outputs has it
+            method = getattr(keys[0], "name", None)
+            reads = {"size": torch.ops.aten.sym_size.int, "stride": torch.ops.aten.sym_stride.int, "storage_offset": torch.ops.aten.sym_storage_offset.default}
+            if method not in reads or len(keys) > 2 or not isinstance(value, _C.Value):
+                raise _C.Unsupported(f"the symbol {symbol} of {node.name}, defined by {path}")
+            op = reads[method]
+            dimension = [keys[1].idx] if len(keys) == 2 else []
+            env = node.meta["val"].fake_mode.shape_env if isinstance(node.meta["val"], FakeTensor) else _env_of(node.meta["val"])
+            expr = self.sizes.convert(symbol, env)
+            self.builder.call(f"{node.name}_{symbol}", self.builder.schema(str(op._schema)), [value, *dimension], [], [expr], None, 0, None)
+
+    def call_opaque(self, node, value):
+        """A call as an op of its own, of the tensors and integers that its arguments hold."""
+        sources, kinds, arguments = [], [], []
+        symbols = {}
+
+        def need_symbols(expr, env):
+            for symbol in sorted(expr.free_symbols, key=str):
+                if symbol not in symbols:
+                    symbols[symbol] = len(arguments)
+                    arguments.append(self.sizes.convert(symbol, env))
+                    kinds.append("SymInt")
+
+        readers = {}
+        for source in node.all_input_nodes:
+            held = source.meta.get("val")
+            if source in self.modules:
+                readers[source] = lambda values, module=self.modules[source]: module
+            elif isinstance(held, torch.SymFloat):
+                need_symbols(held.node.expr, held.node.shape_env)
+                readers[source] = lambda values, expr=held.node.expr: evaluate(expr, {s: values[i] for s, i in symbols.items() if s in expr.free_symbols})
+            elif source in self.several:
+                raise _C.Unsupported(f"{node.name} takes the list {source.name}")
+            else:
+                position = len(arguments)
+                arguments.append(self.builder.bound(source))
+                kinds.append("Tensor" if isinstance(held, torch.Tensor) else "SymInt")
+                readers[source] = lambda values, position=position, boolean=isinstance(held, torch.SymBool): bool(values[position]) if boolean else values[position]
+            sources.append(source)
+        env_sizes = []
+
+        def strip(argument):
+            if isinstance(argument, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+                need_symbols(argument.node.expr, argument.node.shape_env)
+                env_sizes.append(argument)
+            return argument
+
+        torch.fx.node.map_aggregate((node.args, node.kwargs), strip)
+        target, args, kwargs = node.target, node.args, node.kwargs
+        sources = tuple(sources)
+
+        def function(*values):
+            made = {source: readers[source](values) for source in sources}
+
+            def fill(argument):
+                if isinstance(argument, torch.fx.Node):
+                    return made[argument]
+                if isinstance(argument, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+                    expr = argument.node.expr
+                    return evaluate(expr, {s: values[i] for s, i in symbols.items() if s in expr.free_symbols})
+                return argument
+
+            filled_args, filled_kwargs = torch.fx.node.map_aggregate((args, kwargs), fill)
+            return target(*filled_args, **filled_kwargs)
+
+        leaves = (value,) if not isinstance(value, (list, tuple)) else value
+        returns = ["Tensor" if leaf is None or isinstance(leaf, torch.Tensor) else "SymInt" for leaf in leaves if value is not None]
+        name = _torch.register_opaque(_stem(target), function)
+        self.opaque.append(name)
+        schema = f"{_torch.OPAQUE_NAMESPACE}::{name}({', '.join(f'{k} a{i}' for i, k in enumerate(kinds))}) -> "
+        schema += returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
+        self.add_call(node, node.name, self.builder.schema(schema), arguments, value)
+
+    # ---- metadata
+
+    def meta_of(self, tensor):
+        if tensor.layout is not torch.strided:
+            raise _C.Unsupported(f"a tensor of layout {tensor.layout}")
+        code = _torch.DTYPE_CODES.get(tensor.dtype)
+        if code is None:
+            raise _C.Unsupported(f"a tensor of {tensor.dtype}")
+        device = tensor.device
+        return (code, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), device.type, device.index or 0)
+
+    def source_of(self, node):
+        """(file, line, text) of the innermost frame of the user's code."""
+        trace = node.meta.get("stack_trace")
+        if not trace:
+            return None, 0, None
+        found = self.sources.get(trace)
+        if found is None:
+            found = self.sources[trace] = _last_frame(trace)
+        return found
+
+
+def _last_frame(trace):
+    start = trace.rfind('File "')
+    if start < 0:
+        return None, 0, None
+    first, _, rest = trace[start + 6 :].partition("\n")
+    file, _, place = first.partition('", line ')
+    line = place.split(",")[0]
+    return file, int(line) if line.isdigit() else 0, rest.strip().split("\n")[0]
+
+
+def _stem(target):
+    name = getattr(target, "__name__", None) or getattr(target, "_name", None) or type(target).__name__
+    return "".join(c if c.isalnum() else "_" for c in str(name)) or "call"
+
+
+def _defines_symbols(node):
+    return bool(node.meta.get("unbacked_bindings"))
+
+
+def _env_of(values):
+    for value in values:
+        if isinstance(value, FakeTensor):
+            return value.fake_mode.shape_env
+    raise _C.Unsupported("new symbols without a tensor")

@@ -1,0 +1,130 @@
+#include "litz/import/graph_builder.h"
+
+#include <utility>
+
+#include "litz/graph/argument.h"
+#include "litz/support/check.h"
+
+namespace litz {
+
+int32_t GraphBuilder::add(Expr expr) {
+  exprs_.push_back(expr);
+  return static_cast<int32_t>(exprs_.size() - 1);
+}
+
+int32_t GraphBuilder::add_values(Node* node) {
+  const auto first = static_cast<int32_t>(values_.size());
+  for (size_t i = 0; i < node->outputs.size(); i++) values_.push_back(node->value(static_cast<int>(i)));
+  return first;
+}
+
+Expr GraphBuilder::expr(int64_t index) const {
+  if (index < 0 || index >= static_cast<int64_t>(exprs_.size())) user_error("expression {} of {}", index, exprs_.size());
+  return exprs_[static_cast<size_t>(index)];
+}
+
+Value GraphBuilder::value(int64_t index) const {
+  if (index < 0 || index >= static_cast<int64_t>(values_.size())) user_error("value {} of {}", index, values_.size());
+  return values_[static_cast<size_t>(index)];
+}
+
+int32_t GraphBuilder::integer(int64_t value) { return add(graph_->context->integer(value)); }
+
+int32_t GraphBuilder::symbol(std::string_view name, SymbolKind kind, ValueRange range, std::optional<int64_t> hint) {
+  return add(graph_->context->symbol(name, kind, range, hint));
+}
+
+namespace {
+
+using Fold = Expr (*)(Expr, Expr);
+struct Operator {
+  std::string_view name;
+  Fold fold;      // applied from the left
+  bool is_n_ary;  // else exactly two operands
+};
+constexpr Operator kOperators[] = {
+    {"+", [](Expr a, Expr b) { return a + b; }, true},
+    {"*", [](Expr a, Expr b) { return a * b; }, true},
+    {"min", [](Expr a, Expr b) { return min(a, b); }, true},
+    {"max", [](Expr a, Expr b) { return max(a, b); }, true},
+    {"and", [](Expr a, Expr b) { return logical_and(a, b); }, true},
+    {"or", [](Expr a, Expr b) { return logical_or(a, b); }, true},
+    {"//", [](Expr a, Expr b) { return floor_div(a, b); }, false},
+    {"%", [](Expr a, Expr b) { return mod(a, b); }, false},
+    {"==", [](Expr a, Expr b) { return eq(a, b); }, false},
+    {"!=", [](Expr a, Expr b) { return ne(a, b); }, false},
+    {"<", [](Expr a, Expr b) { return lt(a, b); }, false},
+    {"<=", [](Expr a, Expr b) { return le(a, b); }, false},
+};
+
+}  // namespace
+
+int32_t GraphBuilder::expression(std::string_view op, std::span<const int32_t> operands) {
+  std::vector<Expr> on;
+  for (int32_t i : operands) on.push_back(expr(i));
+  if (op == "not" && on.size() == 1) return add(logical_not(on[0]));
+  if (op == "select" && on.size() == 3) return add(select(on[0], on[1], on[2]));
+  for (const Operator& known : kOperators) {
+    if (known.name != op) continue;
+    if (on.empty() || (!known.is_n_ary && on.size() != 2)) user_error("operator {}: {} operands", op, on.size());
+    Expr result = on[0];
+    for (size_t i = 1; i < on.size(); i++) result = known.fold(result, on[i]);
+    return add(result);
+  }
+  user_error("expressions have no operator '{}' with {} operands", op, on.size());
+}
+
+int32_t GraphBuilder::input(std::string_view name, TensorMeta meta) {
+  Node* node = graph_->new_node(NodeKind::kInput, name);
+  node->outputs.push_back(std::move(meta));
+  graph_->inputs.push_back(node);
+  return add_values(node);
+}
+
+void GraphBuilder::size_input(std::string_view name, int32_t index) {
+  Node* node = graph_->new_node(NodeKind::kInput, name);
+  node->symbol = expr(index);
+  graph_->inputs.push_back(node);
+}
+
+int32_t GraphBuilder::constant(std::string_view name, TensorMeta meta) {
+  Node* node = graph_->new_node(NodeKind::kConstant, name);
+  node->outputs.push_back(std::move(meta));
+  graph_->nodes.push_back(node);
+  return add_values(node);
+}
+
+int32_t GraphBuilder::schema(std::string_view text) {
+  schemas_.push_back(graph_->schema(text));
+  return static_cast<int32_t>(schemas_.size() - 1);
+}
+
+int32_t GraphBuilder::call(std::string_view name, int32_t schema, std::vector<Argument> arguments, std::vector<TensorMeta> results,
+                           std::span<const int32_t> symbols, const SourceLine* source) {
+  if (schema < 0 || schema >= static_cast<int32_t>(schemas_.size())) user_error("schema {} of {}", schema, schemas_.size());
+  Node* node = graph_->new_node(NodeKind::kCall, name);
+  node->op = schemas_[static_cast<size_t>(schema)];
+  if (arguments.size() != node->op->arguments.size())
+    user_error("{}: {} arguments, its schema has {}", node->op->name, arguments.size(), node->op->arguments.size());
+  for (size_t i = 0; i < arguments.size(); i++)
+    node->arguments.push_back(coerce_argument(node->op->arguments[i], std::move(arguments[i])));
+  node->outputs = std::move(results);
+  for (int32_t symbol : symbols) node->symbol_outputs.push_back(expr(symbol));
+  node->source = source;
+  graph_->nodes.push_back(node);
+  return add_values(node);
+}
+
+void GraphBuilder::output(const Argument& output, bool strides_are_promised) {
+  GraphOutput made;
+  made.strides_are_promised = strides_are_promised;
+  if (auto* v = std::get_if<Value>(&output)) made.value = *v;
+  else if (auto* e = std::get_if<Expr>(&output)) made.value = *e;
+  else if (auto* i = std::get_if<int64_t>(&output)) made.value = *i;
+  else if (auto* d = std::get_if<double>(&output)) made.value = *d;
+  else if (auto* b = std::get_if<bool>(&output)) made.value = *b;
+  else if (!output.is<None>()) user_error("an output is a tensor, a number or none");
+  graph_->outputs.push_back(made);
+}
+
+}  // namespace litz

@@ -1,0 +1,470 @@
+#include "litz/runtime/executor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "litz/runtime/call_state.h"
+
+namespace litz::runtime {
+namespace {
+
+template <typename... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <typename... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+constexpr int kMaxRank = 64;
+
+/// Sizes and strides of a spec as the framework wants them.
+struct Shape {
+  int32_t rank = 0;
+  int64_t sizes[kMaxRank];
+  int64_t strides[kMaxRank];
+  Shape(const TensorSpec& spec, const int64_t* table) : rank(static_cast<int32_t>(spec.sizes.size())) {
+    for (int32_t d = 0; d < rank; d++) {
+      sizes[d] = table[spec.sizes[d]];
+      strides[d] = table[spec.strides[d]];
+    }
+  }
+};
+
+void release_slot(const Framework& framework, SlotState& slot) {
+  if (slot.tensor) framework.release(framework.context, slot.tensor);
+  slot.tensor = nullptr;
+  slot.data = nullptr;
+}
+
+/// Same element order: dimensions of one element may have any stride, an empty tensor any strides.
+bool has_layout(const Shape& shape, int32_t rank, const int64_t* sizes, const int64_t* strides) {
+  if (rank != shape.rank) return false;
+  bool same = true;
+  for (int32_t d = 0; d < rank; d++) {
+    if (sizes[d] != shape.sizes[d]) return false;
+    if (sizes[d] == 0) return true;
+    same &= sizes[d] == 1 || strides[d] == shape.strides[d];
+  }
+  return same;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Program> program, const Framework& framework) {
+  std::unique_ptr<Executor> executor(new Executor(std::move(program), framework));
+  const Program& p = *executor->program_;
+  for (const TensorSpec& spec : p.specs)
+    if (spec.sizes.size() > kMaxRank) return unsupported("a tensor of rank {} (at most {})", spec.sizes.size(), kMaxRank);
+  for (const std::string& type : p.device_types) {
+    executor->device_codes_.push_back(framework.device_type(framework.context, type.c_str()));
+    if (executor->device_codes_.back() < 0) return unsupported("the framework knows no device '{}'", type);
+  }
+  for (const Line& line : p.lines) {
+    if (auto* kernel = std::get_if<KernelLine>(&line)) {
+      LITZ_CHECK(p.kernels.at(kernel->kernel).function, "kernel {} has no code", p.kernels[kernel->kernel].name);
+      executor->kernel_numbers_ += kernel->numbers.size();
+      executor->most_pointers_ = std::max(executor->most_pointers_, kernel->tensors.size() + 2);
+    } else if (auto* call = std::get_if<ExternLine>(&line)) {
+      std::string reason;
+      void* prepared = framework.prepare_extern ? framework.prepare_extern(framework.context, p, *call, &reason) : nullptr;
+      if (!prepared) return unsupported("{} cannot be called: {}", p.callees.at(call->callee).op, reason.empty() ? "there is no framework" : reason);
+      executor->prepared_.push_back(prepared);
+      executor->numbers_change_ |= !call->number_results.empty();
+    } else if (std::holds_alternative<ReadNumberLine>(line)) {
+      executor->numbers_change_ = true;
+    }
+  }
+  executor->find_late_specs();
+  return executor;
+}
+
+/// Specs with a number that only the run knows: when an op gives such a tensor, its numbers are not there yet.
+void Executor::find_late_specs() {
+  const Program& p = *program_;
+  std::vector<bool> late(static_cast<size_t>(p.table_size));
+  for (const Line& line : p.lines) {
+    if (auto* call = std::get_if<ExternLine>(&line))
+      for (TableIndex entry : call->number_results) late[static_cast<size_t>(entry)] = true;
+    if (auto* read = std::get_if<ReadNumberLine>(&line)) late[static_cast<size_t>(read->entry)] = true;
+  }
+  for (const LaterTable& later : p.later_tables)
+    for (const ExprProgram::Output& output : later.program.outputs) late[static_cast<size_t>(later.begin) + output.target] = true;
+  auto is_late = [&](TableIndex entry) { return late[static_cast<size_t>(entry)]; };
+  for (const TensorSpec& spec : p.specs)
+    spec_is_late_.push_back(std::any_of(spec.sizes.begin(), spec.sizes.end(), is_late) || std::any_of(spec.strides.begin(), spec.strides.end(), is_late));
+}
+
+Executor::~Executor() {
+  for (void* prepared : prepared_) framework_.destroy_extern(framework_.context, prepared);
+  delete spare_.load();
+  for (CallState* state : spares_) delete state;
+}
+
+CallState* Executor::borrow() {
+  if (CallState* state = spare_.exchange(nullptr, std::memory_order_acquire)) return state;
+  {
+    std::lock_guard lock(mutex_);
+    if (!spares_.empty()) {
+      CallState* state = spares_.back();
+      spares_.pop_back();
+      return state;
+    }
+  }
+  auto* state = new CallState;
+  state->slots.resize(program_->slot_count);
+  state->symbols.resize(program_->symbols.size());
+  state->pointers.resize(most_pointers_);
+  state->gathered.resize(kernel_numbers_);
+  for (size_t i = 0; i < program_->argument_slots.size(); i++)
+    if (const Slot slot = program_->argument_slots[i]; slot >= 0) state->slots[slot].argument = static_cast<int32_t>(i);
+  return state;
+}
+
+void Executor::give_back(CallState* state) {
+  CallState* none = nullptr;
+  if (spare_.compare_exchange_strong(none, state, std::memory_order_release)) return;
+  std::lock_guard lock(mutex_);
+  spares_.push_back(state);
+}
+
+bool Executor::read_symbols(CallState& state, const CallArgument* arguments) const {
+  for (size_t k = 0; k < program_->symbols.size(); k++) {
+    const SymbolSource& source = program_->symbols[k];
+    const CallArgument& argument = arguments[source.argument];
+    switch (source.kind) {
+      case SymbolSource::kSize: state.symbols[k] = argument.sizes[source.dimension]; break;
+      case SymbolSource::kStride: state.symbols[k] = argument.strides[source.dimension]; break;
+      case SymbolSource::kScalarArgument: state.symbols[k] = argument.number; break;
+      case SymbolSource::kStorageOffset: {
+        SlotState& slot = state.slots[program_->argument_slots[source.argument]];
+        int32_t rank;
+        const int64_t *sizes, *strides;
+        if (!slot.tensor && framework_.argument_tensor(framework_.context, argument.object, &slot.tensor)) return false;
+        if (framework_.describe(framework_.context, slot.tensor, &rank, &sizes, &strides, &state.symbols[k])) return false;
+        break;
+      }
+    }
+  }
+  return true;
+}
+
+void Executor::choose_numbers(CallState& state) const {
+  const size_t bytes = state.symbols.size() * sizeof(int64_t);
+  auto fits = [&](const Numbers& n) { return !bytes || std::memcmp(n.symbols.data(), state.symbols.data(), bytes) == 0; };
+  if (state.numbers && fits(*state.numbers)) return;
+  for (auto& known : state.known)
+    if (fits(*known)) {
+      state.numbers = known.get();
+      return;
+    }
+  auto numbers = std::make_unique<Numbers>();
+  numbers->symbols = state.symbols;
+  numbers->table.resize(program_->table_size);
+  initialise(program_->table, numbers->table.data());
+  for (const LaterTable& later : program_->later_tables) initialise(later.program, numbers->table.data() + later.begin);
+  evaluate(program_->table, numbers->symbols.data(), numbers->table.data());
+  int64_t shares = 0;
+  for (const Line& line : program_->lines) {
+    if (auto* kernel = std::get_if<KernelLine>(&line)) {
+      for (TableIndex entry : kernel->numbers) numbers->kernel_numbers.push_back(numbers->table[entry]);
+      shares += numbers->table[kernel->range] / std::max<int64_t>(1, numbers->table[kernel->grain]);
+    }
+  }
+  // A share of work is what is worth a thread (about 5 us); letting go of the interpreter costs a fiftieth of that.
+  numbers->is_long = shares > 2 || !prepared_.empty();
+  state.numbers = numbers.get();
+  if (state.known.size() < kKnownTuples) {
+    state.known.push_back(std::move(numbers));
+  } else {
+    state.known[state.next_evicted] = std::move(numbers);
+    state.next_evicted = (state.next_evicted + 1) % kKnownTuples;
+  }
+}
+
+RunStatus Executor::run(const CallArgument* arguments, CallOutput* outputs, std::string* message) {
+  CallState* state = borrow();
+  for (size_t i = 0; i < program_->outputs.size(); i++) outputs[i] = CallOutput{};
+  for (size_t i = 0; i < program_->argument_slots.size(); i++)
+    if (const Slot slot = program_->argument_slots[i]; slot >= 0) state->slots[slot].data = arguments[i].data;
+
+  RunStatus status = RunStatus::kFrameworkError;
+  if (read_symbols(*state, arguments)) {
+    choose_numbers(*state);
+    const int64_t mode = prepared_.empty() || !framework_.enter_extern_mode ? 0 : framework_.enter_extern_mode(framework_.context);
+    const bool lets_go = state->numbers->is_long && framework_.suspend_host;
+    void* host = lets_go ? framework_.suspend_host(framework_.context) : nullptr;
+    status = run_lines(*state, arguments, message);
+    if (status == RunStatus::kOk) status = collect_outputs(*state, arguments, outputs);
+    if (lets_go) framework_.resume_host(framework_.context, host);
+    if (mode) framework_.leave_extern_mode(framework_.context, mode);
+  }
+  for (SlotState& slot : state->slots) release_slot(framework_, slot);
+  if (status != RunStatus::kOk)
+    for (size_t i = 0; i < program_->outputs.size(); i++) {
+      if (outputs[i].kind == CallOutput::kTensor) framework_.release(framework_.context, outputs[i].tensor);
+      outputs[i] = CallOutput{};
+    }
+  give_back(state);
+  return status;
+}
+
+RunStatus Executor::run_lines(CallState& state, const CallArgument* arguments, std::string* message) const {
+  int64_t* table = state.numbers->table.data();
+  const int64_t* kernel_numbers = state.numbers->kernel_numbers.data();
+  size_t next_prepared = 0;
+  const Framework& f = framework_;
+  for (const Line& any : program_->lines) {
+    const RunStatus status = std::visit(
+        Overloaded{
+            [&](const AllocLine& line) {
+              SlotState& slot = state.slots[line.slot];
+              const TensorSpec& spec = program_->specs[line.spec];
+              const Shape shape(spec, table);
+              slot.spec = line.spec;
+              if (f.empty_strided(f.context, shape.rank, shape.sizes, shape.strides, dtype_torch_code(spec.dtype),
+                                  device_codes_[spec.device.type], spec.device.index, &slot.tensor) ||
+                  f.data_pointer(f.context, slot.tensor, &slot.data))
+                return RunStatus::kFrameworkError;
+              return RunStatus::kOk;
+            },
+            [&](const ArenaLine& line) {
+              SlotState& slot = state.slots[line.slot];
+              const int64_t one = 1;
+              if (f.empty_strided(f.context, 1, &table[line.bytes], &one, dtype_torch_code(DType::kUInt8),
+                                  device_codes_[line.device.type], line.device.index, &slot.tensor) ||
+                  f.data_pointer(f.context, slot.tensor, &slot.data))
+                return RunStatus::kFrameworkError;
+              return RunStatus::kOk;
+            },
+            [&](const ArenaViewLine& line) {
+              SlotState& slot = state.slots[line.slot];
+              slot.base = -1;
+              slot.spec = line.spec;
+              slot.data = static_cast<char*>(state.slots[line.arena].data) + table[line.byte_offset];
+              return RunStatus::kOk;
+            },
+            [&](const ViewLine& line) {
+              SlotState& slot = state.slots[line.slot];
+              slot.base = line.base;
+              slot.spec = line.spec;
+              slot.offset = table[line.offset];
+              slot.data = static_cast<char*>(state.slots[line.base].data) + slot.offset * dtype_bytes(program_->specs[line.spec].dtype);
+              return RunStatus::kOk;
+            },
+            [&](const FreeLine& line) {
+              release_slot(f, state.slots[line.slot]);
+              return RunStatus::kOk;
+            },
+            [&](const KernelLine& line) {
+              const int64_t* numbers = kernel_numbers;
+              kernel_numbers += line.numbers.size();
+              if (numbers_change_) {
+                for (size_t i = 0; i < line.numbers.size(); i++) state.gathered[i] = table[line.numbers[i]];
+                numbers = state.gathered.data();
+              }
+              return run_kernel(state, line, numbers, message);
+            },
+            [&](const ExternLine& line) {
+              CallFrame frame(*this, state, arguments, &line);
+              return f.call_extern(f.context, prepared_[next_prepared++], frame) ? RunStatus::kFrameworkError : RunStatus::kOk;
+            },
+            [&](const ComputeLine& line) {
+              const LaterTable& later = program_->later_tables[line.program];
+              evaluate(later.program, table, table + later.begin);
+              return RunStatus::kOk;
+            },
+            [&](const AssertLine& line) {
+              if (table[line.condition]) return RunStatus::kOk;
+              *message = program_->messages[line.message];
+              return RunStatus::kRuntimeError;
+            },
+            [&](const ReadNumberLine& line) {
+              int32_t rank;
+              const int64_t *sizes, *strides;
+              int64_t offset;
+              CallFrame frame(*this, state, arguments, nullptr);
+              void* tensor = frame.tensor(line.slot);
+              if (!tensor || f.describe(f.context, tensor, &rank, &sizes, &strides, &offset)) return RunStatus::kFrameworkError;
+              table[line.entry] = line.kind == ReadNumberLine::kSize     ? sizes[line.dimension]
+                                  : line.kind == ReadNumberLine::kStride ? strides[line.dimension]
+                                                                         : offset;
+              return RunStatus::kOk;
+            },
+            [&](const CopyLine& line) {
+              CallFrame frame(*this, state, arguments, nullptr);
+              void* destination = frame.tensor(line.destination);
+              void* source = destination ? frame.tensor(line.source) : nullptr;
+              return !source || f.copy(f.context, destination, source) ? RunStatus::kFrameworkError : RunStatus::kOk;
+            },
+        },
+        any);
+    if (status != RunStatus::kOk) return status;
+  }
+  return RunStatus::kOk;
+}
+
+namespace {
+
+struct KernelJob {
+  KernelFunction function;
+  void** pointers;
+  const int64_t* numbers;
+  size_t pointer_count = 0;
+  ptrdiff_t scratch_at = -1;  // position of the scratch pointer
+  char* scratch = nullptr;
+  int64_t scratch_bytes = 0;
+  const Framework* framework = nullptr;
+};
+
+void run_piece(void* argument, int64_t begin, int64_t end) {
+  const auto& job = *static_cast<const KernelJob*>(argument);
+  if (job.scratch_at < 0) return job.function(job.pointers, job.numbers, begin, end);
+  void** own = static_cast<void**>(__builtin_alloca(job.pointer_count * sizeof(void*)));
+  std::copy_n(job.pointers, job.pointer_count, own);
+  own[job.scratch_at] = job.scratch + job.framework->thread_index(job.framework->context) * job.scratch_bytes;
+  job.function(own, job.numbers, begin, end);
+}
+
+}  // namespace
+
+RunStatus Executor::run_kernel(CallState& state, const KernelLine& line, const int64_t* numbers, std::string* message) const {
+  const int64_t* table = state.numbers->table.data();
+  const int64_t range = table[line.range];
+  if (range <= 0) return RunStatus::kOk;
+  const int64_t grain = std::max<int64_t>(1, table[line.grain]);
+
+  KernelJob job{program_->kernels[line.kernel].function, state.pointers.data(), numbers};
+  for (Slot slot : line.tensors) job.pointers[job.pointer_count++] = state.slots[slot].data;
+  const bool in_pieces = range > grain && framework_.parallel_for;
+  if (line.scratch_bytes >= 0) {
+    job.scratch_at = static_cast<ptrdiff_t>(job.pointer_count++);
+    job.scratch_bytes = (table[line.scratch_bytes] + 63) / 64 * 64;
+    const size_t needed = static_cast<size_t>(job.scratch_bytes) * (in_pieces ? framework_.thread_count(framework_.context) : 1);
+    if (needed > state.scratch_bytes) {
+      std::free(state.scratch);
+      state.scratch = std::aligned_alloc(64, needed);
+      state.scratch_bytes = state.scratch ? needed : 0;
+      if (!state.scratch) {
+        *message = fmt::format("no memory for {} bytes of scratch", needed);
+        return RunStatus::kRuntimeError;
+      }
+    }
+    job.scratch = static_cast<char*>(state.scratch);
+    job.pointers[job.scratch_at] = job.scratch;
+  }
+  KernelError error;
+  if (line.reports_errors) job.pointers[job.pointer_count++] = &error;
+  if (in_pieces) {
+    job.framework = &framework_;
+    framework_.parallel_for(framework_.context, range, grain, run_piece, &job);
+  } else {
+    job.function(job.pointers, numbers, 0, range);
+  }
+  if (error.code == KernelError::kNone) [[likely]] return RunStatus::kOk;
+  if (error.code == KernelError::kIndexOutOfRange) {
+    *message = fmt::format("index {} is out of bounds for dimension with size {}", error.value, error.size);
+    return RunStatus::kIndexError;
+  }
+  if (error.code == KernelError::kDivisionByZero) {
+    *message = "ZeroDivisionError";
+    return RunStatus::kZeroDivisionError;
+  }
+  *message = program_->messages.at(line.first_message + static_cast<size_t>(error.code - KernelError::kAssertion));
+  return RunStatus::kRuntimeError;
+}
+
+RunStatus Executor::collect_outputs(CallState& state, const CallArgument* arguments, CallOutput* outputs) const {
+  const std::vector<OutputSpec>& specs = program_->outputs;
+  for (size_t i = 0; i < specs.size(); i++) {
+    CallOutput& output = outputs[i];
+    switch (specs[i].kind) {
+      case OutputSpec::kNone: break;
+      case OutputSpec::kInput: output = {CallOutput::kArgument, nullptr, specs[i].index}; break;
+      case OutputSpec::kInteger: output = {CallOutput::kInteger, nullptr, 0, state.numbers->table[specs[i].index]}; break;
+      case OutputSpec::kFloat: output = {CallOutput::kFloat, nullptr, 0, 0, specs[i].number}; break;
+      case OutputSpec::kBool: output = {CallOutput::kBool, nullptr, 0, specs[i].number != 0}; break;
+      case OutputSpec::kTensor: {
+        size_t earlier = 0;
+        while (earlier < i && !(specs[earlier].kind == OutputSpec::kTensor && specs[earlier].index == specs[i].index)) earlier++;
+        if (earlier < i) {
+          output = {CallOutput::kSameAs, nullptr, static_cast<int32_t>(earlier)};
+          break;
+        }
+        void* tensor = CallFrame(*this, state, arguments, nullptr).tensor(specs[i].index);
+        if (!tensor) return RunStatus::kFrameworkError;
+        output = {CallOutput::kTensor, tensor};
+        break;
+      }
+    }
+  }
+  // Only now: an output may be a view of another's slot.
+  for (const OutputSpec& spec : specs)
+    if (spec.kind == OutputSpec::kTensor) state.slots[spec.index].tensor = nullptr;
+  return RunStatus::kOk;
+}
+
+void* CallFrame::tensor(Slot index) {
+  SlotState& slot = state_.slots[index];
+  if (slot.tensor) return slot.tensor;
+  const Framework& f = executor_.framework_;
+  if (slot.argument >= 0) {
+    if (f.argument_tensor(f.context, arguments_[slot.argument].object, &slot.tensor)) return nullptr;
+    return slot.tensor;
+  }
+  const TensorSpec& spec = executor_.program_->specs[slot.spec];
+  const std::vector<int32_t>& device_codes = executor_.device_codes_;
+  const Shape shape(spec, state_.numbers->table.data());
+  if (slot.base < 0) {
+    if (f.from_memory(f.context, slot.data, shape.rank, shape.sizes, shape.strides, dtype_torch_code(spec.dtype),
+                                  device_codes[spec.device.type], spec.device.index, &slot.tensor)) return nullptr;
+    return slot.tensor;
+  }
+  void* base = tensor(slot.base);
+  int32_t rank;
+  const int64_t *sizes, *strides;
+  int64_t offset;
+  if (!base || f.describe(f.context, base, &rank, &sizes, &strides, &offset) ||
+      f.as_strided(f.context, base, shape.rank, shape.sizes, shape.strides, offset + slot.offset, &slot.tensor))
+    return nullptr;
+  return slot.tensor;
+}
+
+int64_t CallFrame::number(TableIndex entry) const { return state_.numbers->table[entry]; }
+
+void CallFrame::set_number_result(size_t i, int64_t value) {
+  if (i < line_->number_results.size()) state_.numbers->table[line_->number_results[i]] = value;
+}
+
+bool CallFrame::set_result(size_t i, void* tensor) {
+  const Framework& f = executor_.framework_;
+  const Slot index = i < line_->results.size() ? line_->results[i] : -1;
+  if (index < 0) {
+    if (tensor) f.release(f.context, tensor);
+    return true;
+  }
+  SlotState& slot = state_.slots[index];
+  slot.tensor = tensor;
+  if (!tensor) return true;  // an undefined tensor, as some gradients are
+  const int32_t spec_index = i < line_->result_specs.size() ? line_->result_specs[i] : -1;
+  if (spec_index >= 0 && !executor_.spec_is_late_[static_cast<size_t>(spec_index)]) {
+    const TensorSpec& spec = executor_.program_->specs[spec_index];
+    const std::vector<int32_t>& device_codes = executor_.device_codes_;
+    const Shape shape(spec, state_.numbers->table.data());
+    int32_t rank;
+    const int64_t *sizes, *strides;
+    int64_t offset;
+    if (f.describe(f.context, tensor, &rank, &sizes, &strides, &offset)) return false;
+    if (!has_layout(shape, rank, sizes, strides)) {
+      void* planned = nullptr;
+      if (f.empty_strided(f.context, shape.rank, shape.sizes, shape.strides, dtype_torch_code(spec.dtype),
+                          device_codes[spec.device.type], spec.device.index, &planned)) return false;
+      const bool failed = f.copy(f.context, planned, tensor);
+      f.release(f.context, tensor);
+      slot.tensor = planned;
+      if (failed) return false;
+    }
+  }
+  return f.data_pointer(f.context, slot.tensor, &slot.data) == 0;
+}
+
+}  // namespace litz::runtime
