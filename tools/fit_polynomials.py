@@ -70,6 +70,18 @@ def at(value, function):
     return lambda x: mp.mpf(value) if x == 0 else function(x)
 
 
+def erfcx(x):
+    return mp.exp(x * x) * mp.erfc(x) * (1 + x)
+
+
+def inverse_erf_ratio(w):
+    """erfinv(x) / x as a function of w = -log(1 - x^2)."""
+    if w < mp.mpf("1e-30"):
+        return mp.sqrt(mp.pi) / 2
+    x = mp.sqrt(-mp.expm1(-w))
+    return mp.erfinv(x) / x
+
+
 LN2 = mp.log(2)
 HALF_LN2 = LN2 / 2
 QUARTER_PI = mp.pi / 4
@@ -88,6 +100,19 @@ TABLE = {
     "erf_float": dict(g=at(2 / mp.sqrt(mp.pi) - 1, lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1), weight=one, low=0, high=1, powers=range(0, 7)),
     # -log(erfc(x)) for x in [1, 4]: erf(x) = 1 - exp(-q(x)); the error of q matters times erfc(x)
     "erfc_float": dict(g=lambda x: -mp.log(mp.erfc(x)), weight=lambda x: mp.erfc(x) / mp.erf(x), low=1, high=4, powers=range(0, 6)),
+    # What follows is evaluated in double and rounded to float once: about 2^-36 is enough, more where a result is scaled up.
+    "exp_double": dict(g=mp.exp, weight=one, low=-HALF_LN2 * 1.001, high=HALF_LN2 * 1.001, powers=range(2, 9), fixed={0: mp.mpf(1), 1: mp.mpf(1)}, rounding=to_float64),
+    # log((1 + s) / (1 - s)) / s in z = s^2, |s| <= (sqrt(2) - 1) / (sqrt(2) + 1)
+    "log_double": dict(g=at(2, lambda z: 2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z)), weight=one, low=0, high=0.02945, powers=range(1, 7), fixed={0: mp.mpf(2)}, rounding=to_float64),
+    # atan(x) / x in z = x^2
+    "atan_double": dict(g=at(1, lambda z: mp.atan(mp.sqrt(z)) / mp.sqrt(z)), weight=one, low=0, high=1, powers=range(1, 13), fixed={0: mp.mpf(1)}, rounding=to_float64),
+    "sin_double": dict(g=at(1, lambda z: mp.sin(mp.sqrt(z)) / mp.sqrt(z)), weight=one, low=0, high=QUARTER_PI**2 * 1.001, powers=range(1, 6), fixed={0: mp.mpf(1)}, rounding=to_float64),
+    "cos_double": dict(g=lambda z: mp.cos(mp.sqrt(z)), weight=one, low=0, high=QUARTER_PI**2 * 1.001, powers=range(1, 6), fixed={0: mp.mpf(1)}, rounding=to_float64),
+    # exp(x^2) erfc(x) (1 + x) in t = (x - 2) / (x + 2), x in [0, inf)
+    "erfcx_double": dict(g=lambda t: erfcx(2 * (1 + t) / (1 - t)), weight=lambda t: 1 / erfcx(2 * (1 + t) / (1 - t)), low=-1, high=mp.mpf("0.685"), powers=range(0, 15), rounding=to_float64),
+    # erfinv(x) / x in w = -log(1 - x^2): a polynomial in w - 2.5 below 5, in sqrt(w) - 3 above
+    "erfinv_near": dict(g=lambda v: inverse_erf_ratio(v + mp.mpf("2.5")), weight=lambda v: 1 / inverse_erf_ratio(v + mp.mpf("2.5")), low=-2.5, high=2.5, powers=range(0, 14), rounding=to_float64),
+    "erfinv_far": dict(g=lambda v: inverse_erf_ratio((v + 3) ** 2), weight=lambda v: 1 / inverse_erf_ratio((v + 3) ** 2), low=mp.sqrt(5) - 3, high=1.01, powers=range(0, 14), rounding=to_float64),
 }
 
 

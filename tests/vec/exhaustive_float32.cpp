@@ -2,6 +2,7 @@
 // that must stay within 2 ulp, every input or a stride through them for the others, whose bound is eager's worst.
 // Usage: exhaustive_float32 [--stride n] [function ...]     prints a line a function; exits 1 if a bound is exceeded.
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -27,6 +28,12 @@ constexpr int kBatch = 4096;
 #define OURS(name)                                                                                  \
   [](const float* x, float* y, int count) {                                                         \
     for (int i = 0; i < count; i += W) litz::store(litz::Full<W>{}, y + i, litz::name(litz::load(litz::Full<W>{}, x + i))); \
+  }
+
+#define OURS_WITH(name, y_value)                                                                    \
+  [](const float* x, float* y, int count) {                                                         \
+    for (int i = 0; i < count; i += W)                                                              \
+      litz::store(litz::Full<W>{}, y + i, litz::name(litz::load(litz::Full<W>{}, x + i), (F)y_value)); \
   }
 
 // The reference: the C library in double precision, its vector functions (4 ulp of double) where there are any.
@@ -58,6 +65,12 @@ D _ZGVdN4v_erf(D);
   }
 #define LIBM(name, x) std::name(x)
 #endif
+// beyond these bounds exp is 0 or infinite in float; NaN stays
+template <class X>
+X limited(X x) {
+  x = x > 200 ? (X)200 : x;
+  return x < -200 ? (X)-200 : x;
+}
 #define SCALAR_REFERENCE(expression)                                                                  \
   [](const float* p, double* y, int count) {                                                          \
     for (int i = 0; i < count; i++) {                                                                 \
@@ -66,21 +79,55 @@ D _ZGVdN4v_erf(D);
     }                                                                                                 \
   }
 
+#define OTHER(name, bound) {#name, OURS(name), SCALAR_REFERENCE(std::name(x)), bound, 257}
+
+// By Newton's method on the C library's erf and erfc, from Winitzki's formula.
+double inverse_erf(double x) {
+  double a = std::fabs(x);
+  if (!(a < 1)) return a == 1 ? x * INFINITY : NAN;
+  double l = std::log1p(-a * a), h = 2 / (M_PI * 0.147) + l / 2, y = std::sqrt(std::sqrt(h * h - l / 0.147) - h);
+  if (a < 1e-4) y = a * 0.886226925452758;
+  for (int step = 0; step < 5; step++) {
+    double error = a < 0.5 ? std::erf(y) - a : (1 - a) - std::erfc(y);
+    y -= error * 0.886226925452758 * std::exp(y * y);
+  }
+  return std::copysign(y, x);
+}
+
 struct Function {
   const char* name;
   Float8 ours;
   Reference reference;
   double bound;      // in ulp
   uint64_t stride;   // 1: every input
+  int symmetry = 0;  // 1 even, -1 odd: then negative inputs need only give the same bits, but for the sign
 };
 
 const Function kFunctions[] = {
-    {"exp", OURS(exp), VECTOR_REFERENCE(LIBM(exp, x)), 2, 1},
-    {"log", OURS(log), VECTOR_REFERENCE(LIBM(log, x)), 2, 1},
-    {"tanh", OURS(tanh), VECTOR_REFERENCE(LIBM(tanh, x)), 2, 1},
-    {"erf", OURS(erf), VECTOR_REFERENCE(LIBM(erf, x)), 2, 1},
-    {"sigmoid", OURS(sigmoid), VECTOR_REFERENCE(1 / (1 + LIBM(exp, -x))), 2, 1},
+    {"exp", OURS(exp), VECTOR_REFERENCE(LIBM(exp, limited(x))), 2, 1},
+    {"log", OURS(log), VECTOR_REFERENCE(x < 0 ? (decltype(x))NAN : LIBM(log, __builtin_elementwise_abs(x))), 2, 1},
+    {"tanh", OURS(tanh), VECTOR_REFERENCE(LIBM(tanh, x)), 2, 1, -1},
+    {"erf", OURS(erf), VECTOR_REFERENCE(LIBM(erf, x)), 2, 1, -1},
+    {"sigmoid", OURS(sigmoid), VECTOR_REFERENCE(1 / (1 + LIBM(exp, limited(-x)))), 2, 1},
     {"rsqrt", OURS(rsqrt), VECTOR_REFERENCE(1 / __builtin_elementwise_sqrt(x)), 2, 1},
+    {"sin", OURS(sin), VECTOR_REFERENCE(LIBM(sin, x)), 2, 1, -1},
+    {"cos", OURS(cos), VECTOR_REFERENCE(LIBM(cos, x)), 2, 1, 1},
+    // rounded once from double
+    OTHER(tan, 0.501), OTHER(asin, 0.501), OTHER(acos, 0.501), OTHER(atan, 0.501), OTHER(sinh, 0.501), OTHER(cosh, 0.501),
+    OTHER(asinh, 0.501), OTHER(acosh, 0.501), OTHER(atanh, 0.501), OTHER(exp2, 0.501), OTHER(expm1, 0.501), OTHER(log2, 0.501),
+    OTHER(log10, 0.501), OTHER(log1p, 0.501), OTHER(erfc, 0.501), OTHER(lgamma, 0.501),
+    {"sqrt", OURS(sqrt), SCALAR_REFERENCE(std::sqrt(x)), 0.5, 257},
+    {"reciprocal", OURS(reciprocal), SCALAR_REFERENCE(1 / x), 0.5, 257},
+    {"erfinv", OURS(erfinv), SCALAR_REFERENCE(inverse_erf(x)), 0.501, 257},
+    {"pow 3", OURS_WITH(pow, 3.0f), SCALAR_REFERENCE(std::pow(x, 3.0)), 0.501, 257},
+    {"pow -2.7", OURS_WITH(pow, -2.7f), SCALAR_REFERENCE(std::pow(x, (double)-2.7f)), 0.501, 257},
+    {"pow 0.33", OURS_WITH(pow, 0.33f), SCALAR_REFERENCE(std::pow(x, (double)0.33f)), 0.501, 257},
+    {"atan2 1.5", OURS_WITH(atan2, 1.5f), SCALAR_REFERENCE(std::atan2(x, 1.5)), 0.501, 257},
+    {"atan2 -1e9", OURS_WITH(atan2, -1e9f), SCALAR_REFERENCE(std::atan2(x, (double)-1e9f)), 0.501, 257},
+    {"hypot 2", OURS_WITH(hypot, 2.0f), SCALAR_REFERENCE(std::hypot(x, 2.0)), 0.501, 257},
+    {"fmod 3", OURS_WITH(fmod, 3.0f), SCALAR_REFERENCE(std::fmod(x, 3.0)), 0, 257},
+    {"fmod 0.7", OURS_WITH(fmod, 0.7f), SCALAR_REFERENCE(std::fmod(x, (double)0.7f)), 0, 257},
+    {"fmod -5e-42", OURS_WITH(fmod, -5e-42f), SCALAR_REFERENCE(std::fmod(x, (double)-5e-42f)), 0, 257},
 };
 
 // |got - exact| in units of the last place of the exact value as a float. One NaN of two or a wrong sign is infinite.
@@ -113,19 +160,31 @@ Worst measure(const Function& f, uint64_t stride) {
   std::atomic<uint64_t> next{0};
   Worst worst;
   std::mutex lock;
-  uint64_t inputs = (uint64_t{1} << 32) / stride;
+  uint64_t inputs = (uint64_t{1} << (f.symmetry ? 31 : 32)) / stride;
   auto work = [&] {
     alignas(64) float x[kBatch], y[kBatch];
     alignas(64) double r[kBatch];
     Worst mine;
     for (;;) {
       uint64_t start = next.fetch_add(kBatch);
-      if (start >= inputs) break;
+      if (start >= inputs + kBatch) break;
       for (int i = 0; i < kBatch; i++) {
-        uint32_t bits = (uint32_t)((start + i) * stride);
+        // the last batch: the four values on each side of every power of two, of 0, infinity and the NaNs
+        uint32_t bits = start >= inputs ? (uint32_t)(i / 8 << 23) + i % 8 - 4 : (uint32_t)((start + i) * stride);
         std::memcpy(&x[i], &bits, 4);
       }
       f.ours(x, y, kBatch);
+      if (f.symmetry) {
+        alignas(64) float opposite[kBatch], z[kBatch];
+        for (int i = 0; i < kBatch; i++) opposite[i] = -x[i];
+        f.ours(opposite, z, kBatch);
+        uint32_t different = 0;
+        for (int i = 0; i < kBatch; i++) {
+          float expected = f.symmetry > 0 ? y[i] : -y[i];
+          different |= (std::bit_cast<uint32_t>(z[i]) ^ std::bit_cast<uint32_t>(expected)) & (z[i] == z[i] ? ~0u : 0u);
+        }
+        if (different) mine = {INFINITY, x[0], z[0], f.symmetry * (double)y[0]};
+      }
       f.reference(x, r, kBatch);
       D most = 0;
       for (int i = 0; i < kBatch; i += 4) {

@@ -200,4 +200,25 @@ template <class V> LITZ_INLINE V sqrt(V v) { return __builtin_elementwise_sqrt(v
 template <class V> LITZ_INLINE V rsqrt(V v) { return (V)1 / __builtin_elementwise_sqrt(v); }
 template <class V> LITZ_INLINE V reciprocal(V v) { return (V)1 / v; }
 
+// ---- for the functions of the other headers ----
+// a * b + c in a polynomial, where either rounding will do: one instruction where the machine has it.
+template <class V> LITZ_INLINE V mad(V a, V b, V c) {
+#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
+  return __builtin_elementwise_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+/// c[0] + c[1] x + c[2] x^2 + ...
+template <class V, int N> LITZ_INLINE V polynomial(V x, const Element<V> (&c)[N]) {
+  V r = (V)c[N - 1];
+  for (int i = N - 2; i >= 0; i--) r = mad(r, x, (V)c[i]);
+  return r;
+}
+// Raw comparison: the sign bit is set.
+template <class V> LITZ_INLINE auto signbit_lanes(V v) { return as<Element<Bits<V>>>(v) < (Bits<V>)0; }
+// In a function of x: float64 takes the C library's function, lane by lane; `else` follows.
+#define LITZ_LIBM(name, x) \
+  if constexpr (same<Element<V>, double>) return per_lane([](double a) LITZ_BODY { return __builtin_##name(a); }, x)
+
 }  // namespace litz

@@ -5,21 +5,6 @@
 
 namespace litz {
 
-// a * b + c in a polynomial, where either rounding will do: one instruction where the machine has it.
-template <class V> LITZ_INLINE V mad(V a, V b, V c) {
-#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
-  return __builtin_elementwise_fma(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
-/// c[0] + c[1] x + c[2] x^2 + ...
-template <class V, int N> LITZ_INLINE V polynomial(V x, const Element<V> (&c)[N]) {
-  V r = (V)c[N - 1];
-  for (int i = N - 2; i >= 0; i--) r = mad(r, x, (V)c[i]);
-  return r;
-}
-
 // x = n ln2 + r, |r| <= ln2 / 2, with r = high - low not yet rounded. Adding 1.5 * 2^23 leaves n in the low bits of t;
 // n times the first part of ln2 is exact.
 template <class V> struct ExpParts {
@@ -40,7 +25,7 @@ template <class V> LITZ_INLINE V expm1_reduced(ExpParts<V> s) {
 
 /// e^x; subnormal results are right, too.
 template <class V> LITZ_INLINE V exp(V x) {
-  if constexpr (same<Element<V>, double>) return per_lane([](double a) LITZ_BODY { return __builtin_exp(a); }, x);
+  LITZ_LIBM(exp, x);
   else {
     x = x > (V)89.0f ? (V)89.0f : x;
     x = x < (V)-104.0f ? (V)-104.0f : x;
@@ -58,7 +43,7 @@ template <class V> LITZ_INLINE V sigmoid(V x) {
 
 /// Near 0 a polynomial in x^2; else 1 - 2 / (e^(2|x|) + 1).
 template <class V> LITZ_INLINE V tanh(V x) {
-  if constexpr (same<Element<V>, double>) return per_lane([](double a) LITZ_BODY { return __builtin_tanh(a); }, x);
+  LITZ_LIBM(tanh, x);
   else {
     V a = abs(x), z = x * x;
     V near = mad(z * a, polynomial(z, {-0.333332986f, 0.133319363f, -0.0537846312f, 0.0207980108f, -0.00589695107f}), a);
@@ -70,7 +55,7 @@ template <class V> LITZ_INLINE V tanh(V x) {
 }
 /// Near 0 a polynomial in x^2; from 1 on 1 - e^-q(|x|) with q = -log(erfc).
 template <class V> LITZ_INLINE V erf(V x) {
-  if constexpr (same<Element<V>, double>) return per_lane([](double a) LITZ_BODY { return __builtin_erf(a); }, x);
+  LITZ_LIBM(erf, x);
   else {
     V a = abs(x), z = x * x;
     V near = mad(x, polynomial(z, {0.128379166f, -0.376126289f, 0.112836182f, -0.026855126f, 0.00519073335f, -0.000803075091f, 7.92030987e-05f}), x);
@@ -83,7 +68,7 @@ template <class V> LITZ_INLINE V erf(V x) {
 
 /// Natural logarithm: x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)).
 template <class V> LITZ_INLINE V log(V x) {
-  if constexpr (same<Element<V>, double>) return per_lane([](double a) LITZ_BODY { return __builtin_log(a); }, x);
+  LITZ_LIBM(log, x);
   else {
     V tiny = (V)0x1p-126f, small = x < tiny ? (V)-23.0f : (V)0, y = x < tiny ? x * (V)0x1p23f : x;
     Bits<V> i = as<i32>(y), e = (i - 0x3f3504f3) >> 23;

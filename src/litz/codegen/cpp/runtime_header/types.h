@@ -109,28 +109,46 @@ template <class V> LITZ_INLINE Element<V> lane(V v, int j) {
   else return v[j];
 }
 template <int N> LITZ_INLINE bool lane(LaneMask<N> v, int j) { return v.m[j]; }
+template <class V> LITZ_INLINE void set_lane(V& v, int j, Element<V> s) {
+  if constexpr (lanes<V> == 1) v = s;
+  else v[j] = s;
+}
+// Whether a raw comparison holds in any lane.
+template <class C> LITZ_INLINE bool some(C c) {
+  if constexpr (lanes<C> == 1) return c;
+  else return __builtin_reduce_or(c) != 0;
+}
 
-/// f(lane) or f(lane, lane) for every lane: for what has no vector form.
+/// f(lane) or f(lane, lane) for every lane, in a loop: for what has no vector form.
 template <class F, class V> LITZ_INLINE V per_lane(F f, V a) {
   if constexpr (lanes<V> == 1) return f(a);
   else {
-    V r = a;
-    for (int j = 0; j < lanes<V>; j++) r[j] = f(a[j]);
-    return r;
+    Element<V> in[lanes<V>], out[lanes<V>];
+    __builtin_memcpy(in, &a, sizeof a);
+#pragma clang loop unroll(disable)
+    for (int j = 0; j < lanes<V>; j++) out[j] = f(in[j]);
+    __builtin_memcpy(&a, out, sizeof a);
+    return a;
   }
 }
 template <class F, class V> LITZ_INLINE V per_lane(F f, V a, V b) {
   if constexpr (lanes<V> == 1) return f(a, b);
   else {
-    V r = a;
-    for (int j = 0; j < lanes<V>; j++) r[j] = f(a[j], b[j]);
-    return r;
+    Element<V> x[lanes<V>], y[lanes<V>];
+    __builtin_memcpy(x, &a, sizeof a);
+    __builtin_memcpy(y, &b, sizeof b);
+#pragma clang loop unroll(disable)
+    for (int j = 0; j < lanes<V>; j++) x[j] = f(x[j], y[j]);
+    __builtin_memcpy(&a, x, sizeof a);
+    return a;
   }
 }
 
-/// A comparison's result (bool, or lanes of 0 and -1 of any width) as a mask.
-LITZ_INLINE bool as_mask(bool b) { return b; }
-template <class C> LITZ_INLINE LaneMask<lanes<C>> as_mask(C c) { return {convert<i32>(c)}; }
+/// A comparison's result (a truth value, or lanes of 0 and -1 of any width) as a mask.
+template <class C> LITZ_INLINE Mask<lanes<C>> as_mask(C c) {
+  if constexpr (lanes<C> == 1) return c;
+  else return {convert<i32>(c)};
+}
 /// A mask as 0 and -1 lanes of V's width, as a vector's ?: takes them.
 template <class V> LITZ_INLINE bool mask_for(bool b) { return b; }
 template <class V, int N> LITZ_INLINE Bits<V> mask_for(LaneMask<N> k) { return convert<Element<Bits<V>>>(k.m); }

@@ -2,6 +2,9 @@
 // Everything a generated kernel may call; see README.md for the names.
 #include "arithmetic.h"
 #include "convert.h"
+#include "division.h"
 #include "exponential.h"
 #include "memory.h"
+#include "special.h"
+#include "trigonometry.h"
 #include "types.h"
