@@ -48,7 +48,7 @@ void verify(const Schedule& schedule) {
     for (const auto& m : g->members)
       LITZ_CHECK(m.axis_map.size() == m.operation->axes.size(), "{} in {}: {} of {} axes are mapped", m.operation->name, g->name,
                  m.axis_map.size(), m.operation->axes.size());
-    auto violation = find_violation(g->axes, g->members);
+    auto violation = find_violation(g->axes, g->members, [&](const Buffer* b) { return schedule.storage_of.contains(b); });
     LITZ_CHECK(!violation, "group {}: {}", g->name, *violation);
   }
 }

@@ -174,6 +174,26 @@ Result<JoinedMembers> join_by_link(const FusedGroup& first, const FusedGroup& se
   return assemble(std::move(outer), first, first_map, first_locals, second, split, second_locals);
 }
 
+/// Members of second run in the loops of first where their local axes have the same extents one by one.
+void share_local_loops(JoinedMembers& joined, size_t first_count) {
+  for (size_t k = first_count; k < joined.members.size(); ++k) {
+    GroupMember& m = joined.members[k];
+    if (m.local_axes.empty()) continue;
+    for (size_t j = first_count; j-- > 0;) {
+      const auto& have = joined.members[j].local_axes;
+      if (have.size() != m.local_axes.size() || have == m.local_axes) continue;
+      bool fits = true;
+      for (size_t d = 0; d < have.size(); ++d) fits &= have[d].extent() == m.local_axes[d].extent();
+      if (!fits) continue;
+      Substitution map;
+      for (size_t d = 0; d < have.size(); ++d) map.emplace_back(m.local_axes[d], have[d]);
+      m.axis_map = substitute(m.axis_map, map);
+      m.local_axes = have;
+      break;
+    }
+  }
+}
+
 /// The same outer loops: equal extents one by one (extents of 1 aside).
 std::optional<Substitution> match_extents(std::span<const Expr> from, std::span<const Expr> to, ExprContext& context) {
   Substitution map;
@@ -301,12 +321,16 @@ Result<JoinedMembers> join_groups(const FusedGroup& first, const FusedGroup& sec
     if (!map) continue;
     const std::vector<Expr> outer(longer.begin(), longer.begin() + shorter.size()), rest(longer.begin() + shorter.size(), longer.end());
     JoinedMembers joined = first_is_shorter ? assemble(outer, first, *map, {}, second, {}, rest) : assemble(outer, first, {}, rest, second, *map, {});
+    JoinedMembers apart = joined;
+    share_local_loops(joined, first.members.size());
     if (!find_violation(joined.axes, joined.members)) return joined;
+    if (!find_violation(apart.axes, apart.members)) return apart;
   }
   return unsupported("{}", why.empty() ? "the loops have different extents" : why);
 }
 
-std::optional<std::string> find_violation(const std::vector<Expr>& axes, const std::vector<GroupMember>& members) {
+std::optional<std::string> find_violation(const std::vector<Expr>& axes, const std::vector<GroupMember>& members,
+                                          const std::function<bool(const Buffer*)>& shares) {
   struct Write {
     size_t member;
     std::vector<Expr> coordinates;
@@ -324,7 +348,6 @@ std::optional<std::string> find_violation(const std::vector<Expr>& axes, const s
       const GroupMember& writer = members[w->second.member];
       if (writer.operation->kind == OperationKind::kScatter || members[k].operation->scatter_base == a.buffer)
         return fmt::format("{} is scattered to", a.buffer->name);
-      const bool same_loop = !writer.local_axes.empty() && writer.local_axes == members[k].local_axes;
       for (size_t d = 0; d < a.coordinates.size(); ++d) {
         const Expr written = w->second.coordinates[d], read = a.coordinates[d];
         if (written == read) continue;
@@ -332,22 +355,24 @@ std::optional<std::string> find_violation(const std::vector<Expr>& axes, const s
         if (mentions_any(written, axes)) return fmt::format("{} is written at {} and read at {}", a.buffer->name, to_string(written), to_string(read));
         if (!mentions_any(written, writer.local_axes) && !written.is_integer())
           return fmt::format("{} is written at {} and read at {}", a.buffer->name, to_string(written), to_string(read));
-        (void)same_loop;  // the kernel starts a new loop where a member reads another point than the one just written
       }
     }
     for (const Access& a : accesses[k])
       if (a.is_write) writes[a.buffer] = {k, a.coordinates};
   }
-  // A new version of a buffer may share storage with the old one: then every read of the old one at a point comes before the write, and
-  // at the same outer point.
+  // A new version of a buffer may share storage with the old one: then what was read of the old one at an outer point is written at the
+  // same outer point, and within it the reads come first: in an earlier loop, or in the same loop at the same element.
   for (const auto& [buffer, write] : writes) {
     const Buffer* old = buffer->version_of;
-    if (!old) continue;
+    if (!old || !shares(buffer)) continue;
     for (const auto& [member, coordinates] : reads[old]) {
       if (member > write.member) return fmt::format("{} is read after its new version {} is written", old->name, buffer->name);
-      for (size_t d = 0; d < coordinates.size(); ++d)
-        if (coordinates[d] != write.coordinates[d])
+      const bool same_loop = members[member].local_axes == members[write.member].local_axes;
+      for (size_t d = 0; d < coordinates.size(); ++d) {
+        if (coordinates[d] == write.coordinates[d]) continue;
+        if (same_loop || mentions_any(coordinates[d], axes) || mentions_any(write.coordinates[d], axes))
           return fmt::format("{} is read at {} while {} is written at {}", old->name, to_string(coordinates[d]), buffer->name, to_string(write.coordinates[d]));
+      }
     }
   }
   return std::nullopt;

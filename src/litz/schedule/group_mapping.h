@@ -1,6 +1,8 @@
 #pragma once
 // How two groups can run in one loop nest: the axes of one as expressions over the axes of the other, and the check that after
 // joining no member reads what has not been written yet.
+#include <functional>
+
 #include "litz/schedule/fused_group.h"
 #include "litz/support/check.h"
 
@@ -24,7 +26,10 @@ struct JoinedMembers {
 /// The reason names what does not fit. Does not look at cost.
 Result<JoinedMembers> join_groups(const FusedGroup& first, const FusedGroup& second, ExprContext& context);
 
-/// The invariant of FusedGroup for these members; nullopt if it holds, otherwise what violates it.
-std::optional<std::string> find_violation(const std::vector<Expr>& axes, const std::vector<GroupMember>& members);
+/// The invariant of FusedGroup for these members; nullopt if it holds, otherwise what violates it. `shares` says whether a new version
+/// lies in the old one's storage (before storage is assigned: it may).
+std::optional<std::string> find_violation(
+    const std::vector<Expr>& axes, const std::vector<GroupMember>& members,
+    const std::function<bool(const Buffer*)>& shares = [](const Buffer*) { return true; });
 
 }  // namespace litz
