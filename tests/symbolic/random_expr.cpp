@@ -1,6 +1,7 @@
 #include "random_expr.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace litz::testing_support {
 
@@ -49,19 +50,40 @@ Universe::Point Universe::random_point(std::mt19937& random) const {
   return point;
 }
 
-RandomExpr::RandomExpr(Universe& universe, const std::vector<int>& program) {
-  std::vector<std::pair<Expr, int>> stack;
-  ExprContext& context = universe.context;
-  auto push = [&](Expr e, Tree tree) {
-    nodes.push_back(std::move(tree));
-    stack.push_back({e, int(nodes.size()) - 1});
-  };
+RandomExpr::Entry RandomExpr::constant(int64_t value) {
+  nodes.push_back({'c', {}, value});
+  return {universe_.context.integer(value), int(nodes.size()) - 1};
+}
+
+RandomExpr::Entry RandomExpr::symbol(size_t number) {
+  nodes.push_back({'s', {}, int64_t(number)});
+  return {universe_.symbols[number], int(nodes.size()) - 1};
+}
+
+RandomExpr::Entry RandomExpr::binary(char op, Entry first, Entry second) {
+  Expr a = first.first, b = second.first;
+  nodes.push_back({op, {first.second, second.second}, 0});
+  int node = int(nodes.size()) - 1;
+  switch (op) {
+    case '+': return {a + b, node};
+    case '*': return {a * b, node};
+    case '/': return {floor_div(a, b), node};
+    case '%': return {mod(a, b), node};
+    case 'm': return {min(a, b), node};
+    case 'M': return {max(a, b), node};
+    case '<': return {lt(a, b), node};
+    case 'l': return {le(a, b), node};
+    default: return {eq(a, b), node};
+  }
+}
+
+void RandomExpr::run_any(const std::vector<int>& program, std::vector<Entry>& stack) {
   auto push_leaf = [&](int step) {
     static constexpr int64_t kConstants[] = {0, 1, 2, 3, 4, 6, 12, -1, -3};
-    size_t choice = size_t(step) % (universe.symbols.size() + std::size(kConstants));
-    if (choice < universe.symbols.size()) push(universe.symbols[choice], {'s', {}, int64_t(choice)});
-    else push(context.integer(kConstants[choice - universe.symbols.size()]), {'c', {}, kConstants[choice - universe.symbols.size()]});
+    size_t choice = size_t(step) % (universe_.symbols.size() + std::size(kConstants));
+    stack.push_back(choice < universe_.symbols.size() ? symbol(choice) : constant(kConstants[choice - universe_.symbols.size()]));
   };
+  constexpr std::string_view kBinary = "+++++++++++**********/////////%%%%%%%%%mmmMMM<<ll=";
   for (int step : program) {
     int choice = step % 100;
     if (choice < 45) {
@@ -70,50 +92,83 @@ RandomExpr::RandomExpr(Universe& universe, const std::vector<int>& program) {
     }
     int arity = choice >= 98 ? 3 : choice >= 95 ? 1 : 2;
     while (int(stack.size()) < arity) push_leaf(step / 100 + 7 * int(stack.size()));
-    std::vector<std::pair<Expr, int>> args(stack.end() - arity, stack.end());
-    Expr a = args[0].first, b = args[arity > 1 ? 1 : 0].first;
-    char op;
-    if (choice < 56) op = '+';
-    else if (choice < 66) op = '*';
-    else if (choice < 75) op = '/';
-    else if (choice < 84) op = '%';
-    else if (choice < 87) op = 'm';
-    else if (choice < 90) op = 'M';
-    else if (choice < 92) op = '<';
-    else if (choice < 94) op = 'l';
-    else if (choice < 95) op = '=';
-    else if (choice < 98) op = 'n';
-    else op = '?';
-    bool divides = op == '/' || op == '%';
-    if (divides && b.is_integer(0)) continue;
-    if (op == '?' && !(a.range().lower >= 0 && a.range().upper <= 1)) continue;
-    Expr result;
-    switch (op) {
-      case '+': result = a + b; break;
-      case '*': result = a * b; break;
-      case '/': result = floor_div(a, b); break;
-      case '%': result = mod(a, b); break;
-      case 'm': result = min(a, b); break;
-      case 'M': result = max(a, b); break;
-      case '<': result = lt(a, b); break;
-      case 'l': result = le(a, b); break;
-      case '=': result = eq(a, b); break;
-      case 'n': result = -a; break;
-      case '?': result = select(a, b, args[2].first); break;
+    std::vector<Entry> args(stack.end() - arity, stack.end());
+    Expr a = args[0].first;
+    Entry result;
+    if (arity == 1) {
+      nodes.push_back({'n', {args[0].second}, 0});
+      result = {-a, int(nodes.size()) - 1};
+    } else if (arity == 3) {
+      if (!(a.range().lower >= 0 && a.range().upper <= 1)) continue;
+      nodes.push_back({'?', {args[0].second, args[1].second, args[2].second}, 0});
+      result = {select(a, args[1].first, args[2].first), int(nodes.size()) - 1};
+    } else {
+      char op = kBinary[choice - 45];
+      if ((op == '/' || op == '%') && args[1].first.is_integer(0)) continue;
+      result = binary(op, args[0], args[1]);
     }
-    std::vector<int> children;
-    for (auto& [expr, node] : args) children.push_back(node);
     stack.resize(stack.size() - arity);
-    push(result, {op, children});
+    stack.push_back(result);
   }
-  if (stack.empty()) push_leaf(0);
+}
+
+RandomExpr::Entry RandomExpr::divisor(int choice) {
+  static constexpr int64_t kConstants[] = {2, 3, 4, 6, 12};
+  choice %= 14;
+  if (choice < 5) return constant(kConstants[choice]);
+  switch (choice) {
+    case 5: return symbol(0);
+    case 6: return symbol(1);
+    case 7: return symbol(2);
+    case 8: return binary('*', symbol(0), symbol(2));
+    case 9: return binary('*', symbol(2), constant(4));
+    case 10: return binary('+', symbol(1), symbol(2));
+    case 11: return binary('*', symbol(0), constant(12));
+    case 12: return binary('*', binary('*', symbol(0), symbol(1)), constant(3));
+    default: return binary('+', symbol(2), constant(-1));
+  }
+}
+
+void RandomExpr::run_index(const std::vector<int>& program, std::vector<Entry>& stack) {
+  static constexpr int64_t kCoefficients[] = {1, 1, 1, 2, 3, 4, 12, 24, -1, -4};
+  for (int step : program) {
+    int choice = step % 10, detail = step / 10;
+    if (choice < 4 || stack.empty()) {
+      Entry term = symbol(3 + size_t(detail) % (universe_.symbols.size() - 3));
+      detail /= 9;
+      if (detail % 3 != 0) term = binary('*', term, divisor(detail / 3));
+      detail /= 42;
+      if (detail % 2) term = binary('*', term, constant(kCoefficients[detail / 2 % std::size(kCoefficients)]));
+      stack.push_back(term);
+    } else if (choice < 5) {
+      stack.push_back(constant(detail % 30 - 6));
+    } else if (choice < 7) {
+      if (stack.size() < 2) continue;
+      Entry b = stack.back();
+      stack.pop_back();
+      stack.back() = binary('+', stack.back(), b);
+    } else if (choice < 9) {
+      stack.back() = binary(choice == 7 ? '/' : '%', stack.back(), divisor(detail));
+    } else {  // x // d * d + x % d, or with d*b and (x // d) % b
+      Entry x = stack.back();
+      Entry d = divisor(detail);
+      Entry quotient = binary('/', x, d);
+      if (detail / 14 % 2) quotient = binary('%', quotient, divisor(detail / 28));
+      stack.back() = binary('+', binary('*', quotient, d), binary('%', x, d));
+    }
+  }
+}
+
+RandomExpr::RandomExpr(Universe& universe, const std::vector<int>& program, Style style) : universe_(universe) {
+  std::vector<Entry> stack;
+  if (style == Style::kAny) run_any(program, stack);
+  else run_index(program, stack);
+  if (stack.empty()) stack.push_back(symbol(0));
   // What is left on the stack is added up.
   while (stack.size() > 1) {
-    auto [b, node_b] = stack.back();
+    Entry b = stack.back();
     stack.pop_back();
-    auto [a, node_a] = stack.back();
-    stack.pop_back();
-    push(a + b, {'+', {node_a, node_b}});
+    stack.back() = binary('+', stack.back(), b);
   }
   expr = stack[0].first;
 }

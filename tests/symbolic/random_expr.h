@@ -31,15 +31,29 @@ class Universe {
   Point random_point(std::mt19937& random) const;
 };
 
+enum class Style {
+  kAny,    // every operation on everything
+  kIndex,  // what index arithmetic looks like: sums of terms, divided by sizes and their products, sometimes put together again
+};
+
 struct RandomExpr {
-  RandomExpr(Universe& universe, const std::vector<int>& program);
+  RandomExpr(Universe& universe, const std::vector<int>& program, Style style = Style::kAny);
   Expr expr;                // simplified at every step
   std::vector<Tree> nodes;  // the last one is the root
   std::optional<int64_t> reference(const Universe::Point& point) const;
   std::string text() const { return text(int(nodes.size()) - 1); }
 
  private:
+  using Entry = std::pair<Expr, int>;  // and its node
+  Entry constant(int64_t value);
+  Entry symbol(size_t number);
+  Entry binary(char op, Entry a, Entry b);
+  void run_any(const std::vector<int>& program, std::vector<Entry>& stack);
+  void run_index(const std::vector<int>& program, std::vector<Entry>& stack);
+  Entry divisor(int choice);
   std::string text(int node) const;
+
+  Universe& universe_;
 };
 
 }  // namespace litz::testing_support

@@ -16,6 +16,8 @@ const int configured = setenv("RC_PARAMS", "max_success=3000 max_size=40", 0);
 
 using Program = std::vector<int>;
 
+Style style() { return *rc::gen::element(Style::kAny, Style::kIndex); }
+
 rc::Gen<Program> programs() { return rc::gen::container<Program>(rc::gen::inRange(0, 100 * 1000)); }
 
 TEST(RandomExpressions, KeepTheirValue) {
@@ -23,7 +25,7 @@ TEST(RandomExpressions, KeepTheirValue) {
   EXPECT_TRUE(rc::check("a simplified expression has the value of the one written", [] {
     Universe universe;
     Program program = *programs();
-    RandomExpr random_expr(universe, program);
+    RandomExpr random_expr(universe, program, style());
     std::mt19937 random(1);
     for (int i = 0; i < 30; ++i) {
       Universe::Point point = universe.random_point(random);
@@ -49,7 +51,7 @@ TEST(RandomExpressions, KeepTheirValue) {
 TEST(RandomExpressions, BoundsHold) {
   EXPECT_TRUE(rc::check("lower_bound <= value <= upper_bound", [] {
     Universe universe;
-    RandomExpr random_expr(universe, *programs());
+    RandomExpr random_expr(universe, *programs(), style());
     std::optional<Expr> lower = lower_bound(random_expr.expr), upper = upper_bound(random_expr.expr);
     bool nonnegative = provably_nonnegative(random_expr.expr);
     std::mt19937 random(2);
@@ -69,7 +71,7 @@ TEST(RandomExpressions, BoundsHold) {
 TEST(RandomExpressions, ParseWhatTheyPrint) {
   EXPECT_TRUE(rc::check("parse(print(x)) is x", [] {
     Universe universe;
-    RandomExpr random_expr(universe, *programs());
+    RandomExpr random_expr(universe, *programs(), style());
     std::string text = to_string(random_expr.expr);
     Expr again = parse_expr(universe.context, text);
     if (again != random_expr.expr) RC_LOG() << text << "\nparsed as " << to_string(again);
@@ -80,7 +82,7 @@ TEST(RandomExpressions, ParseWhatTheyPrint) {
 TEST(RandomExpressions, AreTheSameInAFreshContext) {
   EXPECT_TRUE(rc::check("print(parse in a fresh context(print(x))) is print(x)", [] {
     Universe universe, fresh;
-    RandomExpr random_expr(universe, *programs());
+    RandomExpr random_expr(universe, *programs(), style());
     std::string text = to_string(random_expr.expr);
     RC_ASSERT(to_string(parse_expr(fresh.context, text)) == text);
   }));
@@ -89,7 +91,7 @@ TEST(RandomExpressions, AreTheSameInAFreshContext) {
 TEST(RandomExpressions, RebuildToThemselves) {
   EXPECT_TRUE(rc::check("renaming the symbols and back gives x", [] {
     Universe universe;
-    RandomExpr random_expr(universe, *programs());
+    RandomExpr random_expr(universe, *programs(), style());
     Substitution there, back;
     for (Expr symbol : universe.symbols) {
       if (symbol.extent()) continue;
@@ -113,7 +115,7 @@ TEST(RandomExpressions, BytecodeGivesTheValue) {
     std::vector<Expr> outputs;
     std::vector<RandomExpr> sources;
     for (int i = 0; i < 3; ++i) {
-      sources.emplace_back(universe, *programs());
+      sources.emplace_back(universe, *programs(), style());
       outputs.push_back(sources.back().expr);
     }
     ExprProgram program = compile_exprs(outputs, universe.symbols);

@@ -40,13 +40,14 @@ Expr intern_pair(ExprKind kind, Expr a, Expr b) {
 Expr make_nonnegative(Expr difference) {
   ExprContext::Impl& impl = impl_of(difference);
   if (prove_nonnegative(difference)) return impl.integer(1);
-  if (prove_nonnegative(-difference - 1)) return impl.integer(0);
+  if (prove_less(difference, impl.integer(0))) return impl.integer(0);
   Sides sides = split_sides(difference);
   // negative <= positive + constant
   int64_t constant = floor_div_int(sides.constant, sides.content);
   if (sides.negative.is_integer(0)) return intern_pair(ExprKind::kLe, impl.integer(checked_mul(constant, -1)), sides.positive);
-  if (constant >= -1) return intern_pair(ExprKind::kLt, sides.negative, sides.positive + checked_add(constant, 1));
-  return intern_pair(ExprKind::kLt, sides.negative + checked_add(checked_mul(constant, -1), -1), sides.positive);
+  // The constant stands on the right, as in a loop's condition.
+  if (sides.positive.is_integer(0) || constant < 0) return intern_pair(ExprKind::kLt, sides.negative, sides.positive + checked_add(constant, 1));
+  return intern_pair(ExprKind::kLe, sides.negative, sides.positive + constant);
 }
 
 bool is_comparison(Expr e) {
@@ -84,7 +85,7 @@ Expr eq(Expr a, Expr b) {
   Expr result;
   if (difference.is_integer()) {
     result = impl.integer(difference.is_integer(0));
-  } else if (prove_nonnegative(difference - 1) || prove_nonnegative(-difference - 1)) {
+  } else if (prove_positive(difference) || prove_less(difference, impl.integer(0))) {
     result = impl.integer(0);
   } else if (Sides sides = split_sides(difference); sides.constant % sides.content != 0) {
     result = impl.integer(0);

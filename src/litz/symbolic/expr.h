@@ -100,25 +100,35 @@ class Expr {
   const ExprNode* node_ = nullptr;
 };
 
+/// What only symbols have.
+struct SymbolData {
+  std::string_view name;
+  Expr extent;
+  bool has_hint;
+  int64_t hint;
+};
+
 /// What a handle points to. Made by ExprContext only; read through Expr.
 struct ExprNode {
+  static constexpr int kSamples = 4;
+
   ExprKind kind;
   SymbolKind symbol_kind;
-  uint8_t flags;  // of the simplifier
+  uint8_t flags;          // of the simplifier
+  uint8_t valid_samples;  // one bit a sample
   uint32_t id;
   uint32_t operand_count;
-  uint64_t hash;
+  uint32_t hash;
   int64_t value;  // integer: its value; product: its constant factor; sum: its constant term
   ValueRange range;
   uint64_t symbol_mask;  // one bit a symbol, modulo 64: a quick no for depends_on
   ExprContext* context;
   const Expr* operands;
   Expr core;  // what like terms share: a product without its constant factor; otherwise the node itself
-  // Symbols only.
-  Expr extent;
-  std::string_view name;
-  bool has_hint;
-  int64_t hint;
+  const SymbolData* symbol;
+  /// The value at four points of the space of symbols, fixed per context: one of them below zero refutes "at least zero" before
+  /// any proof is tried.
+  int64_t samples[kSamples];
 };
 
 inline ExprKind Expr::kind() const { return node_->kind; }
@@ -131,10 +141,10 @@ inline std::optional<int64_t> Expr::as_integer() const {
   return is_integer() ? std::optional<int64_t>(node_->value) : std::nullopt;
 }
 inline SymbolKind Expr::symbol_kind() const { return node_->symbol_kind; }
-inline std::string_view Expr::symbol_name() const { return node_->name; }
-inline Expr Expr::extent() const { return node_->extent; }
+inline std::string_view Expr::symbol_name() const { return node_->symbol ? node_->symbol->name : std::string_view(); }
+inline Expr Expr::extent() const { return node_->symbol ? node_->symbol->extent : Expr(); }
 inline std::optional<int64_t> Expr::hint() const {
-  return node_->has_hint ? std::optional<int64_t>(node_->hint) : std::nullopt;
+  return node_->symbol && node_->symbol->has_hint ? std::optional<int64_t>(node_->symbol->hint) : std::nullopt;
 }
 
 class ExprContext {

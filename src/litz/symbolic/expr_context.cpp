@@ -73,6 +73,77 @@ uint8_t flags_of(ExprKind kind, std::span<const Expr> operands) {
   }
 }
 
+// Samples. Arithmetic that leaves 64 bits, divides by zero or enters an empty loop has no value there.
+constexpr uint8_t kAllSamples = (1 << ExprNode::kSamples) - 1;
+
+bool combine_sample(ExprKind kind, int64_t& a, int64_t b) {
+  switch (kind) {
+    case ExprKind::kAdd: return !__builtin_add_overflow(a, b, &a);
+    case ExprKind::kMul: return !__builtin_mul_overflow(a, b, &a);
+    case ExprKind::kFloorDiv:
+      if (b == 0) return false;
+      a = floor_div_int(a, b);
+      return true;
+    case ExprKind::kMod:
+      if (b == 0) return false;
+      a = mod_int(a, b);
+      return true;
+    case ExprKind::kMin: return a = std::min(a, b), true;
+    case ExprKind::kMax: return a = std::max(a, b), true;
+    case ExprKind::kEq: return a = a == b, true;
+    case ExprKind::kNe: return a = a != b, true;
+    case ExprKind::kLt: return a = a < b, true;
+    case ExprKind::kLe: return a = a <= b, true;
+    case ExprKind::kAnd: return a = a && b, true;
+    case ExprKind::kOr: return a = a || b, true;
+    case ExprKind::kInteger:
+    case ExprKind::kSymbol:
+    case ExprKind::kNot:
+    case ExprKind::kSelect: break;
+  }
+  return false;
+}
+
+void sample_node(ExprNode& node) {
+  std::span<const Expr> operands(node.operands, node.operand_count);
+  node.valid_samples = kAllSamples;
+  for (Expr operand : operands) node.valid_samples &= operand.node()->valid_samples;
+  for (int k = 0; k < ExprNode::kSamples; ++k) {
+    int64_t value = operands[0].node()->samples[k];
+    bool valid = true;
+    if (node.kind == ExprKind::kSelect) {
+      value = operands[value ? 1 : 2].node()->samples[k];
+    } else if (node.kind == ExprKind::kNot) {
+      value = !value;
+    } else {
+      for (size_t i = 1; i < operands.size() && valid; ++i) valid = combine_sample(node.kind, value, operands[i].node()->samples[k]);
+    }
+    node.samples[k] = value;
+    if (!valid) node.valid_samples &= ~(1 << k);
+  }
+}
+
+// Point 0: loop variables at 0, sizes at their least. 1: loop variables at their last, sizes near their least. 2: anywhere.
+// 3: loop variables at their last, large sizes.
+void sample_symbol(ExprNode& node, uint32_t ordinal) {
+  Expr extent = node.symbol->extent;
+  node.valid_samples = kAllSamples;
+  for (int k = 0; k < ExprNode::kSamples; ++k) {
+    uint64_t noise = hash_mix(ordinal + 1, uint64_t(k) + 1) >> 20;
+    if (extent) {
+      int64_t last = extent.node()->samples[k] - 1;
+      if (last < 0 || !(extent.node()->valid_samples >> k & 1)) node.valid_samples &= ~(1 << k);
+      node.samples[k] = last < 0 || k == 0 ? 0 : k == 2 ? int64_t(noise % uint64_t(last + 1)) : last;
+      continue;
+    }
+    constexpr uint64_t kSpread[] = {1, 3, 40, 1000};
+    int64_t base = node.range.lower == -kIntInf ? std::min<int64_t>(node.range.upper, 20) - 40 : node.range.lower;
+    int64_t value;
+    if (__builtin_add_overflow(base, int64_t(noise % kSpread[k]), &value)) value = base;
+    node.samples[k] = std::min(value, node.range.upper);
+  }
+}
+
 int rank(Expr e) {
   if (!e.is_symbol()) return 2;
   switch (e.symbol_kind()) {
@@ -134,12 +205,14 @@ Expr ExprContext::Impl::integer(int64_t value) {
         made->kind = ExprKind::kInteger;
         made->flags = kFlagExactRange;
         made->id = next_id++;
-        made->hash = hash;
+        made->hash = uint32_t(hash);
         made->value = value;
         int64_t bound = std::max(value, -kIntInf);
         made->range = {bound, bound};
         made->context = &context;
         made->core = Expr(made);
+        made->valid_samples = kAllSamples;
+        std::fill_n(made->samples, ExprNode::kSamples, value);
         return made;
       });
   if (small) small_integers[value + 16] = node;
@@ -161,7 +234,7 @@ Expr ExprContext::Impl::intern(ExprKind kind, std::span<const Expr> operands) {
     made->kind = kind;
     made->flags = flags_of(kind, operands);
     made->id = next_id++;
-    made->hash = hash;
+    made->hash = uint32_t(hash);
     if (scaled) made->value = operands[0].node()->value;
     if (kind == ExprKind::kAdd && operands.back().is_integer()) made->value = operands.back().node()->value;
     made->range = range_of(kind, operands);
@@ -170,6 +243,7 @@ Expr ExprContext::Impl::intern(ExprKind kind, std::span<const Expr> operands) {
     made->operands = arena.copy(operands).data();
     made->operand_count = uint32_t(operands.size());
     made->core = scaled ? core : Expr(made);
+    sample_node(*made);
     return made;
   });
   return Expr(node);
@@ -183,16 +257,14 @@ Expr ExprContext::Impl::new_symbol(std::string_view name, SymbolKind kind, Value
   if (!extent || extent.is_integer()) made->flags |= kFlagExactRange;
   if (extent) made->flags |= kFlagLoopSymbol;
   made->id = next_id++;
-  made->hash = hash_mix(uint64_t(ExprKind::kSymbol), made->id);
+  made->hash = uint32_t(hash_mix(uint64_t(ExprKind::kSymbol), made->id));
   made->range = range;
-  made->symbol_mask = uint64_t{1} << (next_symbol++ & 63);
+  made->symbol_mask = uint64_t{1} << (next_symbol & 63);
   made->context = &context;
   made->core = Expr(made);
-  made->extent = extent;
-  made->name = arena.copy(name);
-  made->has_hint = hint.has_value();
-  made->hint = hint.value_or(0);
-  symbols.emplace(made->name, Expr(made));
+  made->symbol = arena.create<SymbolData>(SymbolData{arena.copy(name), extent, hint.has_value(), hint.value_or(0)});
+  sample_symbol(*made, next_symbol++);
+  symbols.emplace(made->symbol->name, Expr(made));
   return Expr(made);
 }
 

@@ -6,7 +6,7 @@ namespace litz {
 namespace {
 
 constexpr int kMaxProofDepth = 24;
-constexpr int kMaxProofSteps = 400;  // of one outermost question
+constexpr int kMaxProofSteps = 200;  // of one outermost question
 
 bool prove(Expr e);
 
@@ -156,9 +156,16 @@ bool prove_uncached(Expr e) {
   }
 }
 
+bool refuted_by_sample(Expr e) {
+  const ExprNode& node = *e.node();
+  for (int k = 0; k < ExprNode::kSamples; ++k)
+    if (node.samples[k] < 0 && (node.valid_samples >> k & 1)) return true;
+  return false;
+}
+
 bool prove(Expr e) {
   if (e.range().lower >= 0) return true;
-  if (e.range().upper < 0 || e.is_symbol() || has_flag(e, kFlagExactRange)) return false;
+  if (e.range().upper < 0 || e.is_symbol() || has_flag(e, kFlagExactRange) || refuted_by_sample(e)) return false;
   ExprContext::Impl& impl = impl_of(e);
   if (auto found = impl.nonnegative.find(e); found != impl.nonnegative.end()) return found->second;
   if (impl.proof_depth == 0) impl.proof_steps = 0;
@@ -232,6 +239,16 @@ std::optional<Expr> bound(Expr e, bool upper) {
   return std::nullopt;
 }
 
+// a + gap <= b fails at a sample: no need to build the difference.
+bool order_refuted_by_sample(Expr a, Expr b, int64_t gap) {
+  uint8_t valid = a.node()->valid_samples & b.node()->valid_samples;
+  for (int k = 0; k < ExprNode::kSamples; ++k) {
+    int64_t least;
+    if ((valid >> k & 1) && !__builtin_add_overflow(a.node()->samples[k], gap, &least) && least > b.node()->samples[k]) return true;
+  }
+  return false;
+}
+
 template <typename Question>
 bool ask(Question question) {
   try {
@@ -246,23 +263,23 @@ bool ask(Question question) {
 bool prove_nonnegative(Expr e) { return prove(e); }
 bool prove_positive(Expr e) {
   if (e.range().lower > 0) return true;
-  if (e.range().upper <= 0 || e.is_symbol()) return false;
+  if (e.range().upper <= 0 || e.is_symbol() || order_refuted_by_sample(e.context().integer(1), e, 0)) return false;
   return ask([&] { return prove(e - 1); });
 }
 bool prove_less_equal(Expr a, Expr b) {
   if (a == b || a.range().upper <= b.range().lower) return true;
-  if (a.range().lower > b.range().upper) return false;
+  if (a.range().lower > b.range().upper || order_refuted_by_sample(a, b, 0)) return false;
   return ask([&] { return prove(b - a); });
 }
 bool prove_less(Expr a, Expr b) {
   if (a == b) return false;
   if (a.range().upper < b.range().lower) return true;
-  if (a.range().lower >= b.range().upper) return false;
+  if (a.range().lower >= b.range().upper || order_refuted_by_sample(a, b, 1)) return false;
   return ask([&] { return prove(b - a - 1); });
 }
 bool prove_in_range(Expr e, Expr bound) {
   if (e.range().lower < 0 && (e.range().upper < 0 || has_flag(e, kFlagExactRange))) return false;
-  return prove_less(e, bound) && prove(e);
+  return !refuted_by_sample(e) && prove_less(e, bound) && prove(e);
 }
 
 bool provably_nonnegative(Expr expr) { return prove(expr); }
