@@ -102,7 +102,7 @@ class _Exporter:
         if isinstance(value, torch.nn.Module):
             self.modules[node] = value
         elif isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor):
-            self.constants.append(value.detach())
+            self.constants.append(value)
             self.builder.bind(node, self.builder.constant(node.name, self.meta_of(value)))
         else:
             self.modules[node] = value
