@@ -8,6 +8,7 @@ import operator
 
 import torch
 import torch.fx
+import torch.utils._pytree as pytree
 from torch._subclasses import FakeTensor
 
 from litz import _C, _torch
@@ -227,8 +228,10 @@ class _Exporter:
                 raise _C.Unsupported(f"the symbol {symbol} of {node.name}, defined by {path}")
             op = reads[method]
             dimension = [keys[1].idx] if len(keys) == 2 else []
-            env = node.meta["val"].fake_mode.shape_env if isinstance(node.meta["val"], FakeTensor) else _env_of(node.meta["val"])
-            expr = self.sizes.convert(symbol, env)
+            size = pytree.key_get(node.meta["val"], path)  # the symbol of the binding may have been renamed since
+            if not isinstance(size, torch.SymInt) or not size.node.expr.is_Symbol:
+                continue
+            expr = self.sizes(size)
             self.builder.call(f"{node.name}_{symbol}", self.builder.schema(str(op._schema)), [value, *dimension], [], [expr], None, 0, None)
 
     def call_opaque(self, node, value):
@@ -332,10 +335,3 @@ def _stem(target):
 
 def _defines_symbols(node):
     return bool(node.meta.get("unbacked_bindings"))
-
-
-def _env_of(values):
-    for value in values:
-        if isinstance(value, FakeTensor):
-            return value.fake_mode.shape_env
-    raise _C.Unsupported("new symbols without a tensor")

@@ -192,6 +192,10 @@ int StableCall::call(CallFrame& frame) const {
 
 NativeCall dispatcher_call(const TorchApi& api, const Program& program, const ExternLine& line, std::string* reason) {
   const Callee& callee = program.callees.at(line.callee);
+  if (callee.schema.starts_with("litz_python::")) {  // made at import for a call that the dispatcher does not know
+    *reason = "the call lives in Python";
+    return {};
+  }
   const SchemaTypes types = schema_types(callee.schema);
   if (types.arguments.size() != line.arguments.size()) {
     *reason = fmt::format("{} arguments for the {} of {}", line.arguments.size(), types.arguments.size(), callee.schema);
