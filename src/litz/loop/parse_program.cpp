@@ -259,6 +259,7 @@ class Parser {
       l.order_is_binding = c.accept("binding");
     }
     b->is_promised = c.accept("promised");
+    b->is_absent = c.accept("absent");
     b->escapes = c.accept("escapes");
     if (!c.at_end()) c.fail("the end of the line");
   }

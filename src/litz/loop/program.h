@@ -55,6 +55,7 @@ struct Buffer {
   int definition_output = 0;
   Buffer* version_of = nullptr;  // this buffer is what that one becomes by a mutation
   bool is_promised = false;      // strides are eager's: a graph output or mutated input
+  bool is_absent = false;        // the extern call gives None here: nothing reads it
   bool escapes = false;          // returned to the caller: own allocation, never the arena
   const Node* source = nullptr;
 };

@@ -179,6 +179,7 @@ std::string buffer_text(const Buffer& b, const Names& names) {
   if (!b.layout.wanted_order.empty() || b.layout.order_is_binding)
     text += fmt::format(" wants [{}]{}", fmt::join(b.layout.wanted_order, ", "), b.layout.order_is_binding ? " binding" : "");
   if (b.is_promised) text += " promised";
+  if (b.is_absent) text += " absent";
   if (b.escapes) text += " escapes";
   return text + "\n";
 }

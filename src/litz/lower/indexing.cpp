@@ -1,0 +1,54 @@
+// Reads at places that are data: gather, advanced indexing, embedding.
+#include "litz/lower/advanced_index.h"
+
+namespace litz {
+
+namespace {
+
+LoweringResult lower_gather(Lowering& lowering, const Node& node) {
+  Arguments in(lowering, node);
+  View self = in.tensor("self"), index_view = in.tensor("index");
+  if (self.rank() == 0 || index_view.rank() == 0) return unsupported("gather of a tensor without dimensions");
+  auto dim = static_cast<size_t>(Arguments::wrap_dim(in.integer("dim"), self.rank()));
+  return std::vector{lowering.pointwise(node, 0, [&](BodyBuilder& b, std::span<const Expr> index) {
+    std::vector<Expr> at(index.begin(), index.end());
+    at[dim] = checked_index(lowering, b, lowering.load(b, index_view, index), self.sizes[dim],
+                            fmt::format("index is out of bounds for dimension {} with size {}", dim, to_string(self.sizes[dim])));
+    return lowering.load(b, self, at);
+  })};
+}
+
+LoweringResult lower_index(Lowering& lowering, const Node& node, bool is_checked) {
+  Arguments in(lowering, node);
+  View self = in.tensor("self");
+  Result<AdvancedIndex> advanced = advanced_index(lowering, node, self);
+  if (!advanced) return Unsupported{advanced.reason()};
+  return std::vector{lowering.pointwise(node, 0, [&](BodyBuilder& b, std::span<const Expr> index) {
+    return lowering.load(b, self, coordinates(lowering, b, *advanced, self, index, is_checked));
+  })};
+}
+
+LoweringResult lower_checked_index(Lowering& lowering, const Node& node) { return lower_index(lowering, node, true); }
+LoweringResult lower_unsafe_index(Lowering& lowering, const Node& node) { return lower_index(lowering, node, false); }
+
+LoweringResult lower_embedding(Lowering& lowering, const Node& node) {
+  Arguments in(lowering, node);
+  View weight = in.tensor("weight"), indices = in.tensor("indices");
+  return std::vector{lowering.pointwise(node, 0, [&](BodyBuilder& b, std::span<const Expr> index) {
+    ValueId row = lowering.load(b, indices, index.first(indices.rank()));
+    return lowering.load(b, weight, std::array{checked_index(lowering, b, row, weight.sizes[0], "index out of range in self"), index.back()});
+  })};
+}
+
+constexpr LoweringEntry kTable[] = {
+    {"aten.gather", lower_gather},
+    {"aten.index.Tensor", lower_checked_index},
+    {"aten._unsafe_index.Tensor", lower_unsafe_index},
+    {"aten.embedding", lower_embedding},
+};
+
+}  // namespace
+
+std::span<const LoweringEntry> indexing_lowerings() { return kTable; }
+
+}  // namespace litz

@@ -1,0 +1,29 @@
+// Matrix products and convolutions: library calls. The mm family writes planned buffers with any strides; convolution gives a
+// tensor of its own whose layout follows its input's, so its layout is open, with a wish.
+#include "litz/lower/lowering.h"
+
+namespace litz {
+
+namespace {
+
+LoweringResult lower_matrix_product(Lowering& lowering, const Node& node) {
+  return lowering.extern_call(node, {.writes_planned_output = true, .demands_strides = false, .has_exact_outputs = false});
+}
+
+LoweringResult lower_convolution(Lowering& lowering, const Node& node) {
+  std::vector<View> result = lowering.extern_call(node, {.writes_planned_output = false, .demands_strides = false, .has_exact_outputs = false});
+  if (result[0].rank() == 4) result[0].buffer->layout.wanted_order = {0, 2, 3, 1};
+  if (result[0].rank() == 5) result[0].buffer->layout.wanted_order = {0, 2, 3, 4, 1};
+  return result;
+}
+
+constexpr LoweringEntry kTable[] = {
+    {"aten.mm", lower_matrix_product},   {"aten.addmm", lower_matrix_product},      {"aten.bmm", lower_matrix_product},
+    {"aten.baddbmm", lower_matrix_product}, {"aten.convolution", lower_convolution},
+};
+
+}  // namespace
+
+std::span<const LoweringEntry> library_lowerings() { return kTable; }
+
+}  // namespace litz

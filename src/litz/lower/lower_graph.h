@@ -1,0 +1,27 @@
+#pragma once
+// lower_graph: graph IR -> loop IR.
+//
+//   %h = aten.relu(%x)  ->  op h pointwise (i0 < s0, i1 < 768) -> h { v0 = load x [i0, i1]; v1 = relu v0; yield v1 }
+//
+// Holds afterwards: every operation but externs defines its buffers as a function of coordinates; eager's strides stand only on
+// inputs, on what is returned (when promised), on results of the dispatcher and on written inputs; all other layouts are open. An op
+// that no lowering takes is an extern operation, and program.fallbacks says why. The graph must outlive the program (sources).
+#include <memory>
+
+#include "litz/loop/program.h"
+#include "litz/support/check.h"
+
+namespace litz {
+
+struct LoweringOptions {
+  /// Ops ("aten.tanh") that go to the dispatcher even though they could be lowered: to find which op is wrong.
+  std::vector<std::string> extern_ops;
+};
+
+/// Unsupported: the whole graph is not taken (it writes a tensor in a way that loop IR does not express).
+Result<std::unique_ptr<LoopProgram>> lower_graph(const Graph& graph, const LoweringOptions& options = {});
+
+/// Ops that a lowering takes, sorted.
+std::vector<std::string_view> lowered_ops();
+
+}  // namespace litz

@@ -1,0 +1,65 @@
+// Running sums, products, extrema along one dimension, inclusive.
+#include "litz/lower/lowering.h"
+
+namespace litz {
+
+namespace {
+
+LoweringResult lower_scan(Lowering& lowering, const Node& node, ReductionKind kind, DType accumulate, DType element) {
+  Arguments in(lowering, node);
+  View self = in.tensor("self");
+  bool has_index = kind == ReductionKind::kMaxWithIndex || kind == ReductionKind::kMinWithIndex;
+  if (self.rank() == 0) {
+    std::vector<View> result{lowering.pointwise(node, 0, [&](BodyBuilder& b, std::span<const Expr> index) { return b.cast(lowering.load(b, self, index), element); })};
+    if (has_index)
+      result.push_back(lowering.pointwise(node, 1, [&](BodyBuilder& b, std::span<const Expr>) { return b.constant(DType::kInt64, 0.0); }));
+    return result;
+  }
+  int dim = Arguments::wrap_dim(in.integer("dim"), self.rank());
+  Operation* op = lowering.new_operation(OperationKind::kScan, node, node.name);
+  op->axes = new_axes(lowering.context(), self.sizes, 'i');
+  op->rank = static_cast<int>(op->axes.size());
+  op->scan_axis = dim;
+  op->reduction = kind;
+  op->accumulate = accumulate;
+  BodyBuilder b(lowering.context());
+  b.yield(b.cast(b.cast(lowering.load(b, self, op->axes), element), accumulate));
+  if (has_index) b.yield(b.index_expr(op->axes[static_cast<size_t>(dim)]));
+  op->body = b.take();
+  std::vector<Buffer*> buffers;
+  std::vector<View> views;
+  for (size_t k = 0; k < node.outputs.size(); ++k) {
+    const TensorMeta& meta = node.outputs[k];
+    buffers.push_back(lowering.new_buffer(k == 0 ? node.name : fmt::format("{}_{}", node.name, k), meta.dtype, meta.sizes, meta.device));
+    buffers.back()->source = &node;
+    views.push_back(whole_view(lowering.context(), buffers.back()));
+  }
+  lowering.program().set_outputs(op, buffers);
+  return views;
+}
+
+template <ReductionKind kKind>
+LoweringResult lower_running_total(Lowering& lowering, const Node& node) {
+  DType result = node.outputs[0].dtype;
+  return lower_scan(lowering, node, kKind, opmath_type(result), result);
+}
+
+template <ReductionKind kKind>
+LoweringResult lower_running_extremum(Lowering& lowering, const Node& node) {
+  DType result = node.outputs[0].dtype;
+  return lower_scan(lowering, node, kKind, result, result);
+}
+
+constexpr LoweringEntry kTable[] = {
+    {"aten.cumsum", lower_running_total<ReductionKind::kSum>},
+    {"aten.cumprod", lower_running_total<ReductionKind::kProd>},
+    {"aten.logcumsumexp", lower_running_total<ReductionKind::kLogSumExp>},
+    {"aten.cummax", lower_running_extremum<ReductionKind::kMaxWithIndex>},
+    {"aten.cummin", lower_running_extremum<ReductionKind::kMinWithIndex>},
+};
+
+}  // namespace
+
+std::span<const LoweringEntry> scan_lowerings() { return kTable; }
+
+}  // namespace litz
