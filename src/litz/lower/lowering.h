@@ -47,7 +47,7 @@ class Lowering {
 
   /// The tensor as it is now: of the newest version of its buffer.
   View view(Value value) const;
-  bool is_used(const Node& node, int output) const { return used_.contains(node.value(output)); }
+  bool is_used(const Node& node, int output) const { return used_.contains(Value{const_cast<Node*>(&node), output}); }
 
   // Bodies
   /// A view's element at an index of its own shape.
