@@ -133,8 +133,8 @@ template <class V> LITZ_INLINE V fmax(V a, V b) {
 }
 /// min(max(v, low), high); NaN stays NaN.
 template <class V> LITZ_INLINE V clamp(V v, V low, V high) { return minimum(maximum(v, low), high); }
-/// max(v, 0) that keeps NaN and turns -0 into 0 no more than eager does.
-template <class V> LITZ_INLINE V relu(V v) { return maximum(v, (V)0); }
+/// 0 below 0; NaN and -0 stay, as in eager.
+template <class V> LITZ_INLINE V relu(V v) { return where(as_mask(v < (V)0), (V)0, v); }
 
 // ---- classification ----
 template <class V> LITZ_INLINE Mask<lanes<V>> isnan(V v) { return as_mask(v != v); }

@@ -1,6 +1,6 @@
 #pragma once
 // Conversions between dtypes, as eager's on x86: float to integer truncates; what does not fit in int32 (int64 for 64-bit
-// integers, uint8 and uint32) becomes that type's minimum and then loses its high bits, so -1.5 is uint8 255; NaN is a
+// integers and uint8) becomes that type's minimum and then loses its high bits, so -1.5 is uint8 255; NaN is a
 // true bool. Small floats round to nearest even from float and keep NaN. decode and encode are memory <-> register.
 #include "types.h"
 
@@ -56,7 +56,8 @@ template <> struct SmallFloat<f8_e4m3fn> {
   template <class F> LITZ_INLINE UBits<F> bits_of(F x) {
     using U = UBits<F>;
     U b = as<u32>(x), a = b & 0x7fffffff, r = shrink_float<3, 7>(a);
-    r = a >= 0x43f00000 ? (U)0x7f : r;
+    r = a > 0x43e00000 ? (U)0x7e : r;  // no infinity: saturates at 448
+    r = a > 0x7f800000 ? (U)0x7f : r;
     return r | ((b >> 24) & 0x80);
   }
   template <class U> LITZ_INLINE Rebind<U, float> float_of(U b) {
@@ -114,15 +115,15 @@ template <class T, class V> LITZ_INLINE Rebind<V, Memory<T>> encode(V v) {
 template <class V> LITZ_INLINE Rebind<V, i32> truncate_to_i32(V v) {
 #if defined(__AVX512F__)
   if constexpr (same<Element<V>, float> && lanes<V> == 16)
-    return as<i32>(__builtin_ia32_cvttps2dq512_mask(v, (Rebind<V, i32>)0, (u16)-1, 4));
+    return __builtin_bit_cast(Rebind<V, i32>, __builtin_ia32_cvttps2dq512_mask(v, (Rebind<V, i32>)0, (u16)-1, 4));
   else
 #endif
 #if defined(__AVX__)
-  if constexpr (same<Element<V>, float> && lanes<V> == 8) return as<i32>(__builtin_ia32_cvttps2dq256(v));
+  if constexpr (same<Element<V>, float> && lanes<V> == 8) return __builtin_bit_cast(Rebind<V, i32>, __builtin_ia32_cvttps2dq256(v));
   else
 #endif
 #if defined(__SSE2__)
-  if constexpr (same<Element<V>, float> && lanes<V> == 4) return as<i32>(__builtin_ia32_cvttps2dq(v));
+  if constexpr (same<Element<V>, float> && lanes<V> == 4) return __builtin_bit_cast(Rebind<V, i32>, __builtin_ia32_cvttps2dq(v));
   else if constexpr (same<Element<V>, float> && lanes<V> > 4) {
     Rebind<V, i32> r;
     r.lo = truncate_to_i32(v.lo);
@@ -148,7 +149,11 @@ template <class T, class V> LITZ_INLINE Rebind<V, T> float_to_integer(V v) {
     V half = (V)(E)0x1p63f;
     return where(as_mask(v >= half), as<u64>(truncate_to_i64(v - half)) ^ (Rebind<V, u64>)(1ul << 63), as<u64>(truncate_to_i64(v)));
   }
-  else if constexpr (same<T, i64> || same<T, u32> || (same<T, u8> && same<E, double>)) return convert<T>(truncate_to_i64(v));
+  else if constexpr (same<T, u32>) {
+    V half = (V)(E)0x1p31f;
+    return where(as_mask(v >= half), as<u32>(truncate_to_i32(v - half)) ^ (Rebind<V, u32>)(1u << 31), as<u32>(truncate_to_i32(v)));
+  }
+  else if constexpr (same<T, i64> || (same<T, u8> && same<E, double>)) return convert<T>(truncate_to_i64(v));
   else return convert<T>(truncate_to_i32(v));  // float to uint8 goes this way too: from 2^31 up its low byte is 0
 }
 
