@@ -15,7 +15,6 @@ import warnings
 import torch
 import torch._functorch.config
 from torch._dynamo.backends.common import aot_autograd
-from torch._dynamo.utils import detect_fake_mode  # noqa: F401
 from torch._functorch._aot_autograd.schemas import OutputType
 
 from litz import _C, _torch, log, options
@@ -105,12 +104,22 @@ class _Compile:
         report["total_ms"] = (time.perf_counter() - started) * 1e3
         self.publish(report, text, program)
         call_boxed = program.call_boxed
+        lazy = exported.lazy_inputs
+        if kind == "backward":  # a gradient that comes in may have such a bit though the one at capture had none
+            lazy = lazy + [i for i, node in enumerate(_placeholders(gm)) if node.name.startswith("tangents_")]
 
         def run(arguments):
             return call_boxed(arguments)
 
-        run._boxed_call = True
-        return run
+        def run_resolved(arguments):
+            for i in lazy:
+                if arguments[i] is not None:
+                    arguments[i] = arguments[i].resolve_conj().resolve_neg()
+            return call_boxed(arguments)
+
+        made = run_resolved if lazy else run
+        made._boxed_call = True
+        return made
 
     def outputs_that_are_inputs(self, gm, kind):
         """Output position -> input position where AOTAutograd returns the input itself and ignores what the graph gives."""
@@ -120,7 +129,7 @@ class _Compile:
             if self.metadata.mutated_inp_runtime_indices:
                 return {}
             infos = self.metadata.output_info
-            inputs = sum(node.op == "placeholder" for node in gm.graph.nodes)
+            inputs = len(_placeholders(gm))
             return {i: o.base_idx for i, o in enumerate(infos) if o.output_type is OutputType.is_input and o.base_idx < inputs}
         except AttributeError:
             return {}
@@ -182,6 +191,10 @@ def _needs_no_wrapper(meta, gm, example_inputs):
         return all(o.output_type in plain and not o.dynamic_dims and not o.requires_grad for o in meta.output_info)
     except AttributeError:  # another torch keeps its books otherwise
         return False
+
+
+def _placeholders(gm):
+    return [node for node in gm.graph.nodes if node.op == "placeholder"]
 
 
 def _is_plain(value):

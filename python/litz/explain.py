@@ -11,23 +11,18 @@ def explain(model, *args, options=None, **kwargs):
     from litz import backend
 
     reports = []
-    known = len(backend._reports)
-    breaks = []
-    torch._dynamo.reset()
-    before = collections.Counter(torch._dynamo.utils.counters["graph_break"])
-    collected = []
 
     def entry(gm, example_inputs):
         start = len(backend._reports)
         made = backend.backend_entry(gm, example_inputs, options=options)
-        collected.extend(backend._reports[start:])
+        reports.extend(backend._reports[start:])
         return made
 
+    torch._dynamo.reset()
+    before = collections.Counter(torch._dynamo.utils.counters["graph_break"])
     torch.compile(model, backend=entry)(*args, **kwargs)
-    breaks = list((torch._dynamo.utils.counters["graph_break"] - before).elements())
-    del known
-    reports.extend(collected)
-    return Explanation(reports, breaks)
+    breaks = torch._dynamo.utils.counters["graph_break"] - before
+    return Explanation(reports, list(breaks.elements()))
 
 
 class Explanation:

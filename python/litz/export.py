@@ -16,6 +16,9 @@ from litz._sizes import Sizes, evaluate
 
 _schemas = {}  # OpOverload -> _Schema
 
+# Views whose memory holds other numbers than they stand for. The graph is functional, so a fresh tensor is as good.
+_PHYSICAL = {torch.ops.aten._conj.default: torch.ops.aten.conj_physical.default, torch.ops.aten._neg_view.default: torch.ops.aten.neg.default}
+
 
 class _Schema:
     """An op's schema, with the defaults as graph IR wants them."""
@@ -45,10 +48,11 @@ def _default(argument):
 
 
 class ExportedGraph:
-    """What `export` gives: the builder, the tensors that the graph holds, and how many nodes it had."""
+    """What `export` gives: the builder, the tensors that the graph holds, the names of its calls into Python, and the positions of the
+    inputs that the caller must resolve (conjugate and negative views)."""
 
-    def __init__(self, builder, constants, opaque, node_count):
-        self.builder, self.constants, self.opaque, self.node_count = builder, constants, opaque, node_count
+    def __init__(self, builder, constants, opaque, lazy_inputs):
+        self.builder, self.constants, self.opaque, self.lazy_inputs = builder, constants, opaque, lazy_inputs
 
 
 def export(gm, name, is_inference=True, input_outputs=None):
@@ -69,6 +73,7 @@ class _Exporter:
         self.sources = {}
         self.input_outputs = input_outputs
         self.inputs = []
+        self.lazy_inputs = []  # positions of inputs with a conjugate or negative bit: memory does not hold their values
 
     def run(self, is_inference):
         self.builder.set_inference(is_inference)
@@ -79,7 +84,7 @@ class _Exporter:
         except BaseException:
             _torch.forget_opaque(self.opaque)
             raise
-        return ExportedGraph(self.builder, tuple(self.constants), self.opaque, len(nodes))
+        return ExportedGraph(self.builder, tuple(self.constants), self.opaque, self.lazy_inputs)
 
     # ---- nodes by kind
 
@@ -88,6 +93,8 @@ class _Exporter:
         builder = self.builder
         if isinstance(value, torch.Tensor):
             bound = builder.input(node.name, self.meta_of(value))
+            if value.is_conj() or value.is_neg():
+                self.lazy_inputs.append(len(self.inputs))
         elif isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool):
             bound = value if isinstance(value, int) else self.sizes(value)
             builder.size_input(node.name, builder.integer(bound) if isinstance(bound, int) else bound)
@@ -157,7 +164,11 @@ class _Exporter:
         return any(a in self.modules or isinstance(a.meta.get("val"), torch.SymFloat) for a in node.all_input_nodes)
 
     def call_op(self, node, value):
-        op = node.target
+        op = _PHYSICAL.get(node.target, node.target)
+        if op is torch.ops.aten.copy_.default and self.lazy_inputs:
+            written = self.builder.bound(node.args[0])
+            if any(self.inputs[i] is written for i in self.lazy_inputs):
+                raise _C.Unsupported("a write to a conjugate or negative view")
         schema = _schemas.get(op)
         if schema is None:
             schema = _schemas[op] = _Schema(op)
