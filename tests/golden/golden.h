@@ -1,0 +1,18 @@
+#pragma once
+// What a level's passes make of a text. A text that a pass refuses gives "error: message".
+#include <string>
+#include <string_view>
+
+namespace litz {
+
+std::string golden_graph(std::string_view pass, std::string_view text);
+
+struct GoldenLevel {
+  std::string_view name;  // the folder
+  std::string (*apply)(std::string_view pass, std::string_view text);
+};
+constexpr GoldenLevel kGoldenLevels[] = {
+    {"graph", golden_graph},
+};
+
+}  // namespace litz

@@ -1,0 +1,36 @@
+#include "golden.h"
+#include "litz/decompose/decompose.h"
+#include "litz/graph/graph.h"
+#include "litz/graph_opt/clean_views.h"
+#include "litz/graph_opt/eliminate_dead_code.h"
+#include "litz/graph_opt/fold_constants.h"
+#include "litz/graph_opt/merge_common_subexpressions.h"
+#include "litz/graph_opt/remove_no_ops.h"
+#include "litz/support/check.h"
+
+namespace litz {
+namespace {
+
+/// Takes every call: what is folded shows in the text.
+struct AnyConstant : ConstantEvaluator {
+  bool evaluate(const Node&, std::span<const std::string>) override { return true; }
+};
+
+}  // namespace
+
+std::string golden_graph(std::string_view pass, std::string_view text) {
+  auto g = parse_graph(text);
+  verify(*g);
+  AnyConstant any;
+  if (pass == "decompose") decompose(*g), eliminate_dead_code(*g);
+  else if (pass == "eliminate_dead_code") eliminate_dead_code(*g);
+  else if (pass == "merge_common_subexpressions") merge_common_subexpressions(*g);
+  else if (pass == "fold_constants") fold_constants(*g, any);
+  else if (pass == "clean_views") clean_views(*g), eliminate_dead_code(*g);
+  else if (pass == "remove_no_ops") remove_no_ops(*g);
+  else user_error("no graph pass named {}", pass);
+  verify(*g);
+  return to_text(*g);
+}
+
+}  // namespace litz
