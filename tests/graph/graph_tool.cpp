@@ -1,0 +1,36 @@
+// graph_tool decompose|verify|... < graphs > graphs: applies the named passes to every graph of the input, for tests that run graphs
+// elsewhere. Graphs follow one another; each ends with its return line. A graph that fails gives "error: message" instead.
+#include <fmt/format.h>
+
+#include <functional>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include "graph_passes.h"
+#include "litz/graph/graph.h"
+
+int main(int argc, char** argv) {
+  std::ostringstream all;
+  all << std::cin.rdbuf();
+  const std::string input = all.str();
+  size_t begin = 0;
+  while (begin < input.size()) {
+    size_t end = input.find("\nreturn", begin);
+    if (end == std::string::npos) break;
+    end = input.find('\n', end + 1);
+    end = end == std::string::npos ? input.size() : end + 1;
+    try {
+      auto graph = litz::parse_graph(std::string_view(input).substr(begin, end - begin));
+      litz::verify(*graph);
+      for (int i = 1; i < argc; ++i) {
+        litz::find_pass(argv[i])(*graph);
+        litz::verify(*graph);
+      }
+      std::cout << litz::to_text(*graph);
+    } catch (const std::exception& e) {
+      std::cout << "error: " << e.what() << "\nreturn\n";
+    }
+    begin = end;
+  }
+}
