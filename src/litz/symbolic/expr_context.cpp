@@ -162,21 +162,13 @@ int64_t Expr::integer() const {
   return node_->value;
 }
 
-int64_t checked_add(int64_t a, int64_t b) {
-  int64_t sum;
-  if (__builtin_add_overflow(a, b, &sum)) throw ExprOverflow(fmt::format("integer expression leaves 64 bits: {} + {}", a, b));
-  return sum;
+void fail_overflow(int64_t a, char operation, int64_t b) {
+  throw ExprOverflow(fmt::format("integer expression leaves 64 bits: {} {} {}", a, operation, b));
 }
 
-int64_t checked_mul(int64_t a, int64_t b) {
-  int64_t product;
-  if (__builtin_mul_overflow(a, b, &product)) throw ExprOverflow(fmt::format("integer expression leaves 64 bits: {} * {}", a, b));
-  return product;
-}
-
-void check_same_context(Expr a, Expr b) {
+void fail_contexts(Expr a, Expr b) {
   LITZ_CHECK(a && b, "an operand is a null expression");
-  LITZ_CHECK(a.node()->context == b.node()->context, "{} and {} are of different contexts", to_string(a), to_string(b));
+  fail_check(__FILE__, __LINE__, "same context", fmt::format("{} and {} are of different contexts", to_string(a), to_string(b)));
 }
 
 std::strong_ordering compare_exprs(Expr a, Expr b) {

@@ -81,10 +81,25 @@ inline bool has_flag(Expr e, ExprFlag flag) { return e.node()->flags & flag; }
 inline bool is_loop_symbol(Expr e) {
   return e.is_symbol() && (e.symbol_kind() == SymbolKind::kAxis || e.symbol_kind() == SymbolKind::kIndirect);
 }
-void check_same_context(Expr a, Expr b);
+[[noreturn]] void fail_contexts(Expr a, Expr b);
+inline void check_same_context(Expr a, Expr b) {
+  if (!a || !b || a.node()->context != b.node()->context) [[unlikely]]
+    fail_contexts(a, b);
+}
 
-int64_t checked_add(int64_t a, int64_t b);
-int64_t checked_mul(int64_t a, int64_t b);
+[[noreturn]] void fail_overflow(int64_t a, char operation, int64_t b);
+inline int64_t checked_add(int64_t a, int64_t b) {
+  int64_t sum;
+  if (__builtin_add_overflow(a, b, &sum)) [[unlikely]]
+    fail_overflow(a, '+', b);
+  return sum;
+}
+inline int64_t checked_mul(int64_t a, int64_t b) {
+  int64_t product;
+  if (__builtin_mul_overflow(a, b, &product)) [[unlikely]]
+    fail_overflow(a, '*', b);
+  return product;
+}
 
 /// Total structural order; equal only for the same node.
 std::strong_ordering compare_exprs(Expr a, Expr b);
