@@ -6,6 +6,7 @@
 namespace litz {
 
 std::string golden_graph(std::string_view pass, std::string_view text);
+std::string golden_loop(std::string_view pass, std::string_view text);
 
 struct GoldenLevel {
   std::string_view name;  // the folder
@@ -13,6 +14,7 @@ struct GoldenLevel {
 };
 constexpr GoldenLevel kGoldenLevels[] = {
     {"graph", golden_graph},
+    {"loop", golden_loop},
 };
 
 }  // namespace litz
