@@ -1,5 +1,5 @@
 """Makes `import litz` and `backend="litz"` work in .venv from the checkout: a .pth file names python/, and a dist-info
-folder there tells the entry points."""
+folder there tells the entry points. The command `litz` is a link to the program."""
 
 import pathlib
 import sysconfig
@@ -23,6 +23,9 @@ def main() -> None:
     write(information / "entry_points.txt", package_metadata.ENTRY_POINTS)
     if not (root / ".venv").is_symlink():  # an environment that several checkouts share keeps its own
         write(pathlib.Path(sysconfig.get_path("purelib")) / "litz_checkout.pth", f"{root / 'python'}\n")
+        command = root / ".venv" / "bin" / "litz"
+        if not command.is_symlink():
+            command.symlink_to(package / "bin" / "litz")
 
 
 if __name__ == "__main__":

@@ -3,10 +3,7 @@
 import ctypes
 import pathlib
 
-ENTRY_POINTS = """[console_scripts]
-litz = litz.command_line:main
-
-[torch_dynamo_backends]
+ENTRY_POINTS = """[torch_dynamo_backends]
 litz = litz:backend_entry
 """
 

@@ -80,6 +80,7 @@ def main() -> None:
     tag = f"cp311-abi3-manylinux_2_{glibc}_{platform.machine()}"
     information = f"litz-{version}.dist-info"
     wheel = f"Wheel-Version: 1.0\nGenerator: litz\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    files[f"litz-{version}.data/scripts/litz"] = ((root / "tools" / "litz" / "launcher.py").read_bytes(), 0o755)
     readme = (root / "README.md").read_text()
     for name, text in {
         "METADATA": package_metadata.metadata(version, readme),
