@@ -1,20 +1,236 @@
 #include "litz/driver/pipeline.h"
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 
-#include "litz/driver/extern_program.h"
+#include "litz/driver/compile_state.h"
+#include "litz/driver/fill_report.h"
+#include "litz/lower/lower_graph.h"
+#include "litz/schedule/assign_storage.h"
+#include "litz/schedule/decide_layouts.h"
+#include "litz/schedule/fuse.h"
+#include "litz/schedule/inline_producers.h"
+#include "litz/wrapper/build_wrapper.h"
+#include "litz/wrapper/emit_executor.h"
+#include "litz/wrapper/plan_memory.h"
 
 namespace litz {
+namespace {
+
+using Refused = std::optional<Unsupported>;
+
+struct Stage {
+  StageInfo info;
+  Refused (*run)(CompileState&);
+  bool (*enabled)(const Options&) = [](const Options&) { return true; };
+};
+
+Refused lower_graph_stage(CompileState& s) {
+  auto loops = lower_graph(*s.graph, LoweringOptions{});
+  if (!loops) return Unsupported{loops.reason()};
+  s.loops = std::move(*loops);
+  return {};
+}
+
+Refused inline_producers_stage(CompileState& s) {
+  inline_producers(*s.loops, s.device->target(), s.schedule.refusals);
+  return {};
+}
+
+Refused decide_layouts_stage(CompileState& s) {
+  decide_layouts(*s.loops, s.device->target());
+  return {};
+}
+
+Refused fuse_stage(CompileState& s) {
+  s.schedule.program = s.loops.get();
+  FuseOptions options;
+  if (!s.options.fuse) options.max_members = 1;
+  fuse(s.schedule, options);
+  name_groups(s.schedule);
+  return {};
+}
+
+Refused assign_storage_stage(CompileState& s) {
+  assign_storage(s.schedule);
+  find_internal_buffers(s.schedule);
+  return {};
+}
+
+Refused build_kernels_stage(CompileState& s) {
+  KernelOptions options;
+  options.strict_numerics = s.options.numerics == "strict";
+  for (const auto& group : s.schedule.groups)
+    s.kernels.push_back(group->kind == GroupKind::kLoops ? build_kernel(*group, s.schedule, s.device->target(), options) : nullptr);
+  return {};
+}
+
+Refused generate_code_stage(CompileState& s) {
+  for (const auto& kernel : s.kernels) {
+    s.sources.emplace_back();
+    if (!kernel) continue;
+    auto source = s.device->codegen().generate(*kernel);
+    if (!source) return Unsupported{source.reason()};
+    s.sources.back() = std::move(*source);
+  }
+  return {};
+}
+
+Refused build_wrapper_stage(CompileState& s) {
+  std::vector<ScheduledKernel> scheduled;
+  for (size_t k = 0; k < s.kernels.size(); ++k) scheduled.push_back({s.kernels[k].get(), s.sources[k]});
+  s.wrapper = build_wrapper(s.schedule, scheduled);
+  return {};
+}
+
+Refused plan_memory_stage(CompileState& s) {
+  plan_memory(*s.wrapper, s.device->target().facts().tensor_alignment);
+  return {};
+}
+
+Refused compile_kernels_stage(CompileState& s) {
+  std::vector<KernelSource> sources;
+  for (const auto& kernel : s.wrapper->kernels) sources.push_back(kernel.source);
+  auto compiled = s.device->codegen().compile(sources);
+  if (!compiled) return Unsupported{compiled.reason()};
+  for (size_t k = 0; k < sources.size(); ++k) s.wrapper->kernels[k].compiled = (*compiled)[k];
+  return {};
+}
+
+Refused emit_executor_stage(CompileState& s) {
+  s.program = std::make_shared<runtime::Program>(emit_executor(*s.wrapper));
+  return {};
+}
+
+/// The whole compiler, in order.
+const Stage kStages[] = {
+    {{"lower_graph", Level::kLoop, "every op becomes loops over buffers, or an extern call"}, lower_graph_stage},
+    // Before layouts: what is left are the buffers that will exist, with their real readers.
+    {{"inline_producers", Level::kLoop, "cheap producers are copied into their consumers"}, inline_producers_stage,
+     [](const Options& o) { return o.inline_producers; }},
+    {{"decide_layouts", Level::kLoop, "every buffer gets its strides"}, decide_layouts_stage},
+    {{"fuse", Level::kSchedule, "operations that share memory traffic become one kernel"}, fuse_stage},
+    {{"assign_storage", Level::kSchedule, "mutations happen in place where they may"}, assign_storage_stage},
+    {{"build_kernels", Level::kKernel, "groups become trees of loops over memory"}, build_kernels_stage},
+    {{"generate_code", Level::kSource, "kernels become source text"}, generate_code_stage},
+    {{"build_wrapper", Level::kWrapper, "the call, line by line"}, build_wrapper_stage},
+    {{"plan_memory", Level::kWrapper, "temporaries share an arena"}, plan_memory_stage},
+    {{"compile_kernels", Level::kSource, "source text becomes machine code"}, compile_kernels_stage},
+    {{"emit_executor", Level::kExecutor, "the program that the executor runs"}, emit_executor_stage},
+};
+
+void verify_level(const CompileState& s, Level level) {
+  switch (level) {
+    case Level::kGraph: return verify(*s.graph);
+    case Level::kLoop: return verify(*s.loops);
+    case Level::kSchedule: return verify(s.schedule);
+    case Level::kKernel:
+      for (const auto& k : s.kernels)
+        if (k) verify(*k);
+      return;
+    case Level::kWrapper: return verify(*s.wrapper);
+    case Level::kSource: case Level::kExecutor: return;
+  }
+}
+
+void write_dump(const CompileState& s, const Stage& stage, size_t number) {
+  const std::filesystem::path folder = s.options.dump;
+  std::filesystem::create_directories(folder);
+  const auto path = folder / fmt::format("{:02}-{}.{}", number, stage.info.name, stage.info.level == Level::kSource ? "txt" : "ir");
+  std::ofstream(path) << level_text(s, stage.info.level);
+}
+
+bool is_skipped(const Options& options, std::string_view stage) {
+  return fmt::format("+{}+", options.skip).find(fmt::format("+{}+", stage)) != std::string::npos;
+}
+
+/// Runs stages `first` to `last`. On an internal error the message gets the stage's name.
+Refused run_stages(CompileState& s, size_t first, size_t last) {
+  for (size_t k = first; k <= last; ++k) {
+    const Stage& stage = kStages[k];
+    if (!stage.enabled(s.options) || is_skipped(s.options, stage.info.name)) continue;
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      if (auto refused = stage.run(s)) return refused;
+      if (s.options.verify) verify_level(s, stage.info.level);
+    } catch (const InternalError& error) {
+      throw InternalError(fmt::format("in {}: {}", stage.info.name, error.what()));
+    }
+    s.report.stage_ms.emplace_back(stage.info.name, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    if (!s.options.dump.empty()) write_dump(s, stage, k + 1);
+  }
+  return {};
+}
+
+/// The device that the graph's tensors live on.
+DeviceInterface& device_of(const Graph& graph) {
+  std::string type = "cpu";
+  auto look = [&](const Node* n) {
+    for (const TensorMeta& t : n->outputs)
+      if (t.device.type != "cpu") type = t.device.type;
+  };
+  for (const Node* n : graph.inputs) look(n);
+  for (const Node* n : graph.nodes) look(n);
+  DeviceInterface* device = find_device(type);
+  if (!device) user_error("tensors on device '{}', for which this build of Litz has no device", type);
+  return *device;
+}
+
+constexpr size_t kLast = std::size(kStages) - 1;
+
+}  // namespace
+
+std::vector<StageInfo> stage_list() {
+  std::vector<StageInfo> out;
+  for (const Stage& s : kStages) out.push_back(s.info);
+  return out;
+}
 
 Result<std::unique_ptr<CompiledGraph>> compile_graph(std::unique_ptr<Graph> graph, const Options& options) {
-  const auto start = std::chrono::steady_clock::now();
-  verify(*graph);
+  CompileState s;
+  s.options = options;
+  s.graph = std::move(graph);
+  verify(*s.graph);
+  s.device = &device_of(*s.graph);
+  if (!options.dump.empty()) {
+    std::filesystem::create_directories(options.dump);
+    std::ofstream(std::filesystem::path(options.dump) / "00-import.ir") << to_text(*s.graph);
+  }
+  if (auto refused = run_stages(s, 0, kLast)) return *refused;
+  fill_report(s);
   auto compiled = std::make_unique<CompiledGraph>();
-  compiled->program = std::make_shared<runtime::Program>(make_extern_program(*graph));
-  for (const Node* node : graph->nodes)
-    if (node->kind == NodeKind::kCall) compiled->report.extern_calls[node->op->name]++;
-  compiled->report.stage_ms.emplace_back("wrapper", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  compiled->program = std::move(s.program);
+  compiled->report = std::move(s.report);
   return compiled;
+}
+
+std::string run_on_text(std::string_view text, Level from, std::string_view last, const Options& options) {
+  CompileState s;
+  s.options = options;
+  size_t first = 0;
+  if (from == Level::kGraph) {
+    s.graph = parse_graph(text);
+    verify(*s.graph);
+    s.device = &device_of(*s.graph);
+  } else if (from == Level::kLoop) {
+    s.loops = parse_loop_program(text);
+    verify(*s.loops);
+    s.device = find_device("cpu");
+    first = 1;
+  } else {
+    user_error("text of level '{}' cannot be read, expected graph or loop", level_name(from));
+  }
+  size_t end = std::size(kStages);
+  for (size_t k = 0; k < std::size(kStages); ++k)
+    if (kStages[k].info.name == last || level_name(kStages[k].info.level) == last) end = k;
+  if (end == std::size(kStages)) {
+    std::string known;
+    for (const Stage& stage : kStages) known += (known.empty() ? "" : ", ") + std::string(stage.info.name);
+    user_error("no stage or level '{}', stages are: {}", last, known);
+  }
+  if (auto refused = run_stages(s, first, end)) user_error("not taken: {}", refused->reason);
+  return level_text(s, kStages[end].info.level);
 }
 
 }  // namespace litz

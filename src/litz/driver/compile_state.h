@@ -1,0 +1,28 @@
+#pragma once
+// Everything a compile has made so far. Stages read what earlier ones left and fill in their own.
+#include "litz/device/device.h"
+#include "litz/driver/pipeline.h"
+#include "litz/kernel/kernel.h"
+#include "litz/loop/program.h"
+#include "litz/schedule/fused_group.h"
+#include "litz/wrapper/wrapper.h"
+
+namespace litz {
+
+struct CompileState {
+  Options options;
+  DeviceInterface* device = nullptr;
+  std::unique_ptr<Graph> graph;
+  std::unique_ptr<LoopProgram> loops;
+  Schedule schedule;
+  std::vector<std::unique_ptr<Kernel>> kernels;  // one per group of the schedule; null for extern calls
+  std::vector<KernelSource> sources;             // one per group
+  std::unique_ptr<WrapperProgram> wrapper;
+  std::shared_ptr<runtime::Program> program;
+  CompileReport report;
+};
+
+/// The text of a level as it stands; empty if it has not been made.
+std::string level_text(const CompileState& state, Level level);
+
+}  // namespace litz
