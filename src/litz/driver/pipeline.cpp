@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "litz/decompose/decompose.h"
 #include "litz/driver/compile_state.h"
 #include "litz/driver/fill_report.h"
 #include "litz/lower/lower_graph.h"
@@ -25,6 +26,11 @@ struct Stage {
   Refused (*run)(CompileState&);
   bool (*enabled)(const Options&) = [](const Options&) { return true; };
 };
+
+Refused decompose_stage(CompileState& s) {
+  decompose(*s.graph);
+  return {};
+}
 
 Refused lower_graph_stage(CompileState& s) {
   auto loops = lower_graph(*s.graph, LoweringOptions{});
@@ -105,6 +111,7 @@ Refused emit_executor_stage(CompileState& s) {
 
 /// The whole compiler, in order.
 const Stage kStages[] = {
+    {{"decompose", Level::kGraph, "composite ops become primitives"}, decompose_stage},
     {{"lower_graph", Level::kLoop, "every op becomes loops over buffers, or an extern call"}, lower_graph_stage},
     // Before layouts: what is left are the buffers that will exist, with their real readers.
     {{"inline_producers", Level::kLoop, "cheap producers are copied into their consumers"}, inline_producers_stage,
@@ -217,7 +224,8 @@ std::string run_on_text(std::string_view text, Level from, std::string_view last
     s.loops = parse_loop_program(text);
     verify(*s.loops);
     s.device = find_device("cpu");
-    first = 1;
+    while (kStages[first].info.level != Level::kLoop) ++first;
+    ++first;  // behind the stage that makes loops
   } else {
     user_error("text of level '{}' cannot be read, expected graph or loop", level_name(from));
   }

@@ -130,13 +130,27 @@ class Builder {
         static_cast<const ExternArgument::variant&>(a));
   }
 
+  /// "aten::mm(Tensor self, Tensor mat2) -> Tensor" has the variant that writes its last argument.
+  const OpSchema* out_variant(const OpSchema& functional) {
+    for (const auto& known : out_->schemas)
+      if (known->name == functional.name + ".out") return known.get();
+    const std::string& text = functional.text;
+    const size_t open = text.find('('), close = text.rfind(')', text.rfind("->"));
+    const bool has_keywords = text.find("*,") != std::string::npos;
+    out_->schemas.push_back(parse_schema(fmt::format("{}.out{}{}Tensor(a!) out) -> Tensor(a!)", text.substr(0, open), text.substr(open, close - open),
+                                                     has_keywords ? ", " : ", *, ")));
+    return out_->schemas.back().get();
+  }
+
   void call_extern(const Operation& op) {
     ExternCallLine line;
     line.callee = op.callee;
     for (const auto& a : op.arguments) line.arguments.push_back(argument(a));
     if (op.writes_planned_output) {
-      // The out argument is the last of the schema and not among the operation's arguments.
-      for (const Buffer* b : op.outputs) line.arguments.push_back(TensorRef{tensor(b)});
+      LITZ_CHECK(op.outputs.size() == 1, "{} has {} planned outputs", op.name, op.outputs.size());
+      line.callee = out_variant(*op.callee);
+      line.arguments.push_back(TensorRef{tensor(op.outputs[0])});
+      line.results.push_back(-1);
     } else {
       for (const Buffer* b : op.outputs) {
         if (b->version_of || b->layout.kind == LayoutKind::kAlias) {

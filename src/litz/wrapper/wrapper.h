@@ -88,6 +88,7 @@ struct WrapperOutput {
 struct WrapperProgram {
   std::string name;
   std::shared_ptr<ExprContext> context;
+  std::vector<std::unique_ptr<OpSchema>> schemas;  // of callees that the graph itself does not name
   std::vector<WrapperTensor> tensors;
   std::vector<WrapperInput> inputs;
   std::vector<std::string> constants;  // tensors stored with the graph, passed behind the inputs
