@@ -4,8 +4,11 @@
 //
 // Semantics. A Loop runs its body for each value of its axis, in order, unless it is parallel (any order, any thread). A loop with
 // lanes handles `step` consecutive values at once: each value computed inside varies over the lanes or is uniform; iterations
-// past the extent are masked (loads give the identity that the use needs, stores do nothing). Values are SSA and visible in the
-// rest of their body and in loops nested in it. Accumulators are the only mutable state besides memory.
+// past the extent are masked (loads give the identity that the use needs, stores do nothing, checks do not fail). Values are SSA
+// and visible in the rest of their body and in loops nested in it. Accumulators are the only mutable state besides memory.
+//
+// Numerics are legal: a value of a narrow float type (bf16, f16, f8) exists only between a load or a cast and the cast that
+// widens it; everything else is computed in float32.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,7 +29,7 @@ struct KernelParameter {
   std::string name;
   Buffer* buffer = nullptr;  // tensors: the storage's representative; pointer to its first element with the buffer's offset applied
   DType dtype = DType::kFloat32;
-  Expr number;               // kNumber: a size symbol or expression of the call
+  Expr number;               // kNumber: a size symbol of the call
 };
 
 /// Memory private to one iteration of the parallel loops (of one thread at a time).
@@ -45,26 +48,28 @@ enum class KernelOp : uint8_t {
 #include "litz/kernel/ops.def"
 #undef LITZ_KERNEL_OP
 };
+std::string_view kernel_op_name(KernelOp op);
 
 /// Where a load or store goes: a parameter or a scratch.
 struct Memory {
   bool is_scratch = false;
-  int index = 0;
+  int index = -1;
+  friend bool operator==(const Memory&, const Memory&) = default;
 };
 
 struct Accumulator {
   std::string name;
   ReductionKind kind = ReductionKind::kSum;
   DType dtype = DType::kFloat32;        // of the combined value
-  int values = 1;                       // welford: 3 (mean, m2, weight); with index: 2
-  std::vector<const KernelLoop*> lanes; // lane loops over which partial results are kept apart until finish
+  DType index_dtype = DType::kInt64;    // of the index that kinds with an index carry
+  std::vector<const KernelLoop*> lanes; // lane loops between init and finish: partial results are kept apart over them until finish
 };
 
 struct KernelStatement {
-  KernelOp kind;
+  KernelOp kind = KernelOp::kCompute;
   KernelValue result = kNoKernelValue;   // kFinish of several values: result, result + 1, ...
   Instr instr;                           // kCompute, kLoad (dtype, number of the other value): op, dtype, attributes
-  std::vector<KernelValue> operands;     // kCompute: as the op's; kLoad: [predicate]; kStore: value, [predicate]; kUpdate: values, [predicate]
+  std::vector<KernelValue> operands;     // kCompute: as the op's, kNoKernelValue where absent; kLoad: [predicate]; kStore: value, [predicate]; kUpdate: values
   Memory memory;                         // kLoad, kStore
   Expr offset;                           // kLoad, kStore: elements
   ScatterMode mode = ScatterMode::kStore;  // kStore
@@ -78,8 +83,13 @@ struct KernelLoop {
   Expr extent;
   /// Values per iteration. 1: plain. An integer: vector lanes. A symbol: a block size that the launcher or a heuristic gives.
   Expr step;
+  /// has_lanes: a symbol in [0, step), the position inside the iteration; the iteration's first value of the axis is axis - lane.
+  Expr lane;
   bool is_parallel = false;
   bool has_lanes = false;
+  /// Iterations after which the sums updated inside are moved to a second level, so that the rounding error of long sums stays
+  /// small; 0: never.
+  int cascade = 0;
   std::vector<KernelStatement> body;
 };
 
@@ -88,22 +98,39 @@ struct KernelValueInfo {
   std::vector<const KernelLoop*> varies;  // lane loops over which the value differs, outermost first; none: uniform
 };
 
+/// A check of the kernel that can fail: what the executor raises when the kernel writes its number to the error word.
+struct KernelCheck {
+  bool is_index = false;  // IndexError, otherwise RuntimeError
+  std::string message;    // "{}" stands for the offending index
+};
+
 struct Kernel {
   std::string name;
-  std::vector<KernelParameter> parameters;
+  std::vector<KernelParameter> parameters;  // tensors, then numbers
   std::vector<KernelScratch> scratch;
   std::vector<Accumulator> accumulators;
   std::vector<KernelValueInfo> values;
-  std::vector<KernelStatement> body;  // the parallel loops outermost
+  std::vector<KernelStatement> body;  // the parallel loops outermost, each alone in the one around it but for hoisted statements before
+  std::vector<KernelCheck> checks;    // in the order of the check_index and assert_true statements of the tree
   /// Independent pieces of work (iterations of the collapsed parallel loops) and how many are worth a thread.
   Expr range, grain;
   bool narrow_indices = false;  // every offset provably fits int32
   const FusedGroup* group = nullptr;
 };
 
-/// FusedGroup -> Kernel: loops, accumulators, linear offsets; then the passes of kernel/ (legalize_numerics, ...) in pipeline order.
-std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& schedule, const Target& target);
+struct KernelOptions {
+  bool strict_numerics = false;  // keep every rounding that eager makes between ops
+};
+
+/// FusedGroup -> Kernel: loops, accumulators, linear offsets; the steps are listed in build_kernel.cpp.
+std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& schedule, const Target& target,
+                                     const KernelOptions& options = {});
 void verify(const Kernel& kernel);
 std::string to_text(const Kernel& kernel);
+
+/// How many values an update takes and a finish gives (those of reduction_traits).
+int accumulator_inputs(const Accumulator& accumulator);
+int accumulator_outputs(const Accumulator& accumulator);
+DType accumulator_result_type(const Accumulator& accumulator, int output);
 
 }  // namespace litz

@@ -1,0 +1,36 @@
+// FusedGroup -> Kernel: the steps in order.
+#include "litz/kernel/kernel.h"
+#include "litz/kernel/kernel_plan.h"
+#include "litz/kernel/tree_passes.h"
+
+namespace litz {
+
+std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options) {
+  KernelPlan plan = plan_members(group, schedule, target, options);  // legal numerics, linear offsets
+  split_welford(plan);  // before axes change: it makes members of its own
+  split_axes(plan);     // before merging: pieces of split axes may merge with others
+  merge_axes(plan);
+  form_nests(plan);
+  order_axes(plan);
+  std::unique_ptr<Kernel> kernel = emit_tree(plan);  // hoists, finds common subexpressions, forwards stored values
+  remove_dead(*kernel);
+  drop_unused_parameters(*kernel);
+  annotate_lanes(*kernel);
+  list_checks(*kernel);
+  narrow_indices(*kernel);
+  verify(*kernel);
+  return kernel;
+}
+
+int accumulator_inputs(const Accumulator& a) { return reduction_traits(a.kind).inputs; }
+int accumulator_outputs(const Accumulator& a) { return reduction_traits(a.kind).outputs; }
+
+DType accumulator_result_type(const Accumulator& a, int output) {
+  switch (a.kind) {
+    case ReductionKind::kArgMin: case ReductionKind::kArgMax: return a.index_dtype;
+    case ReductionKind::kMinWithIndex: case ReductionKind::kMaxWithIndex: return output == 0 ? a.dtype : a.index_dtype;
+    default: return a.dtype;
+  }
+}
+
+}  // namespace litz

@@ -1,0 +1,61 @@
+// form_nests: which consecutive members share one loop nest.
+#include <algorithm>
+
+#include "litz/kernel/kernel_plan.h"
+
+namespace litz {
+namespace {
+
+bool same_axes(std::vector<Expr> a, std::vector<Expr> b) {
+  if (a.size() != b.size()) return false;
+  return std::ranges::all_of(a, [&](Expr axis) { return std::ranges::find(b, axis) != b.end(); });
+}
+
+std::vector<Expr> local_axes(const PlannedMember& member) {
+  std::vector<Expr> axes = member.kept;
+  axes.insert(axes.end(), member.reduced.begin(), member.reduced.end());
+  return axes;
+}
+
+bool accumulates(const PlannedMember& member) { return !member.reduced.empty() || member.kind == OperationKind::kReduction; }
+
+/// The member reads what a reduction of the nest gives only when its loops have ended.
+bool needs_finished(const PlannedMember& member, const PlannedNest& nest) {
+  for (const Instr& instr : member.body.instrs) {
+    if (instr.op != Op::kLoad) continue;
+    for (const PlannedMember* earlier : nest.members) {
+      if (earlier->kind != OperationKind::kReduction) continue;
+      for (const PlannedStore& store : earlier->stores) {
+        if (store.buffer == instr.buffer) return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool can_join(const PlannedMember& member, const PlannedNest& nest) {
+  const PlannedMember& first = *nest.members.front();
+  if (!same_axes(local_axes(member), local_axes(first)) || needs_finished(member, nest)) return false;
+  if (!accumulates(member)) return true;
+  return std::ranges::all_of(nest.members, [&](const PlannedMember* m) { return !accumulates(*m) || same_axes(m->reduced, member.reduced); });
+}
+
+}  // namespace
+
+void form_nests(KernelPlan& plan) {
+  plan.nests.clear();
+  for (PlannedMember& member : plan.members) {
+    if (plan.nests.empty() || !can_join(member, plan.nests.back())) plan.nests.emplace_back();
+    plan.nests.back().members.push_back(&member);
+  }
+  for (PlannedNest& nest : plan.nests) {
+    const PlannedMember* shape = nest.members.front();
+    for (const PlannedMember* m : nest.members) {
+      if (accumulates(*m)) shape = m;
+    }
+    nest.axes = local_axes(*shape);
+    nest.kept_count = shape->kept.size();
+  }
+}
+
+}  // namespace litz

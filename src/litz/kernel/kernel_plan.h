@@ -1,0 +1,82 @@
+#pragma once
+// What build_kernel works on between the fused group and the tree: the members with linear offsets over the group's axes. Steps
+// rewrite axes (split, merge, order, lanes) by substitution in every expression of the plan; the tree is emitted at the end.
+#include <functional>
+#include <span>
+
+#include "litz/kernel/kernel.h"
+
+namespace litz {
+
+struct PlannedStore {
+  Buffer* buffer = nullptr;
+  Memory memory;
+  Expr offset;
+  ScatterMode mode = ScatterMode::kStore;
+};
+
+struct PlannedMember {
+  const Operation* operation = nullptr;
+  OperationKind kind = OperationKind::kPointwise;
+  ReductionKind reduction = ReductionKind::kSum;
+  DType accumulate = DType::kFloat32;
+  std::vector<Expr> kept;     // local axes over which results differ, outermost first
+  std::vector<Expr> reduced;  // local axes that are reduced or scanned
+  Body body;                  // legal numerics; a load has one coordinate: its offset
+  std::vector<Memory> loads;  // per instruction: where a load reads
+  std::vector<PlannedStore> stores;  // per output; without a buffer: nobody reads it
+};
+
+/// Consecutive members that run in one loop nest inside an outer iteration.
+struct PlannedNest {
+  std::vector<PlannedMember*> members;
+  std::vector<Expr> axes;     // loops, outermost first: kept ones, then reduced ones
+  size_t kept_count = 0;      // of reductions and scans; without any: all
+  Expr lane_axis;             // the loop with lanes, or null
+  int step = 1;               // its values per iteration
+};
+
+struct KernelPlan {
+  const FusedGroup* group = nullptr;
+  const Schedule* schedule = nullptr;
+  const TargetFacts* facts = nullptr;
+  ExprContext* context = nullptr;
+  KernelOptions options;
+  std::vector<Expr> axes;  // outer loops, outermost first
+  /// Outer loops that may not be shared out among threads: along them a scatter may meet the same element again.
+  std::vector<Expr> serial_axes;
+  std::vector<PlannedMember> members;
+  std::vector<KernelParameter> parameters;
+  std::vector<KernelScratch> scratch;
+  std::vector<std::unique_ptr<Buffer>> temporaries;  // that steps make: scratch without a buffer of the program
+  std::vector<PlannedNest> nests;  // from form_nests on
+  /// The outer axis that has lanes (then it is the last of `axes`), or null: then each nest has lanes of its own.
+  Expr outer_lane_axis;
+  int outer_step = 1;
+};
+
+/// Calls visit on every expression that depends on axes: offsets, index values, check extents.
+void for_each_expr(PlannedMember& member, const std::function<void(Expr&)>& visit);
+void for_each_expr(KernelPlan& plan, const std::function<void(Expr&)>& visit);
+void substitute_axes(KernelPlan& plan, const Substitution& map);
+
+/// Coefficient of the axis if the expression is affine in it; null otherwise.
+Expr coefficient_of(Expr expr, Expr axis);
+/// A likely value, from the hints of symbols: for heuristics alone.
+int64_t estimate(Expr expr);
+
+// The steps, in order.
+KernelPlan plan_members(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options);
+/// Welford -> sum, then sum of squared differences from the mean, where reading the row twice is cheaper.
+void split_welford(KernelPlan& plan);
+/// An axis used through i // k or i % k becomes two axes, so that the divisions vanish.
+void split_axes(KernelPlan& plan);
+/// Two axes that every access walks as one become one.
+void merge_axes(KernelPlan& plan);
+/// Consecutive members with the same local axes share one nest, unless one needs the finished result of another.
+void form_nests(KernelPlan& plan);
+/// Chooses the axes with lanes, how many, and orders the loops by strides.
+void order_axes(KernelPlan& plan);
+std::unique_ptr<Kernel> emit_tree(KernelPlan& plan);
+
+}  // namespace litz

@@ -1,0 +1,207 @@
+#include "litz/kernel/tree_passes.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "litz/support/check.h"
+
+namespace litz {
+
+void for_each_statement(const std::vector<KernelStatement>& body, const std::function<void(const KernelStatement&)>& visit) {
+  for (const KernelStatement& statement : body) {
+    visit(statement);
+    if (statement.kind == KernelOp::kLoop) for_each_statement(statement.loop->body, visit);
+  }
+}
+
+namespace {
+
+class DeadRemover {
+ public:
+  explicit DeadRemover(Kernel& kernel) : kernel_(kernel), used_(kernel.values.size()), loaded_(kernel.scratch.size()) {}
+
+  void run() {
+    sweep(kernel_.body);
+    std::vector<int> renumbered(kernel_.scratch.size(), -1);
+    std::vector<KernelScratch> kept;
+    for (size_t k = 0; k < kernel_.scratch.size(); ++k) {
+      if (!loaded_[k]) continue;
+      renumbered[k] = static_cast<int>(kept.size());
+      kept.push_back(kernel_.scratch[k]);
+    }
+    kernel_.scratch = std::move(kept);
+    renumber(kernel_.body, renumbered);
+  }
+
+ private:
+  void use(Expr expr) {
+    if (!expr) return;
+    for (Expr s : free_symbols(expr)) {
+      if (s.symbol_kind() == SymbolKind::kIndirect) symbols_.insert(s);
+    }
+  }
+
+  bool is_live(const KernelStatement& s) const {
+    switch (s.kind) {
+      case KernelOp::kLoop: return !s.loop->body.empty();
+      case KernelOp::kStore: return !s.memory.is_scratch || loaded_[s.memory.index];
+      case KernelOp::kInit: case KernelOp::kUpdate: case KernelOp::kFinish: return true;
+      case KernelOp::kCompute:
+        if (s.instr.op == Op::kCheckIndex || s.instr.op == Op::kAssertTrue) return true;
+        if (s.instr.op == Op::kIndirect) return symbols_.contains(s.instr.expr);
+        return used_[s.result];
+      case KernelOp::kLoad: return used_[s.result];
+    }
+    return true;
+  }
+
+  // Uses come after definitions, so one sweep from the end sees every use first.
+  void sweep(std::vector<KernelStatement>& body) {
+    std::vector<KernelStatement> kept;
+    for (size_t k = body.size(); k-- > 0;) {
+      KernelStatement& s = body[k];
+      if (s.kind == KernelOp::kLoop) sweep(s.loop->body);
+      if (!is_live(s)) continue;
+      for (KernelValue v : s.operands) {
+        if (v != kNoKernelValue) used_[v] = true;
+      }
+      use(s.offset);
+      if (s.instr.op != Op::kIndirect) use(s.instr.expr);
+      if (s.kind == KernelOp::kLoad && s.memory.is_scratch) loaded_[s.memory.index] = true;
+      kept.push_back(std::move(s));
+    }
+    std::ranges::reverse(kept);
+    body = std::move(kept);
+  }
+
+  void renumber(std::vector<KernelStatement>& body, const std::vector<int>& renumbered) {
+    for (KernelStatement& s : body) {
+      if (s.kind == KernelOp::kLoop) renumber(s.loop->body, renumbered);
+      const bool accesses = s.kind == KernelOp::kLoad || s.kind == KernelOp::kStore;
+      if (accesses && s.memory.is_scratch) s.memory.index = renumbered[s.memory.index];
+    }
+  }
+
+  Kernel& kernel_;
+  std::vector<bool> used_, loaded_;
+  std::unordered_set<Expr> symbols_;
+};
+
+class LaneAnnotator {
+ public:
+  explicit LaneAnnotator(Kernel& kernel) : kernel_(kernel) {}
+  void run() { walk(kernel_.body); }
+
+ private:
+  using Loops = std::vector<const KernelLoop*>;
+
+  static void add(Loops& to, const Loops& from) {
+    for (const KernelLoop* loop : from) {
+      if (std::ranges::find(to, loop) == to.end()) to.push_back(loop);
+    }
+  }
+  void add(Loops& to, Expr expr) {
+    if (!expr) return;
+    for (Expr s : free_symbols(expr)) {
+      if (auto bound = bound_.find(s); bound != bound_.end()) add(to, kernel_.values[bound->second].varies);
+      for (const KernelLoop* loop : open_) {
+        if (loop->has_lanes && (loop->axis == s || loop->lane == s) && std::ranges::find(to, loop) == to.end()) to.push_back(loop);
+      }
+    }
+  }
+
+  void walk(std::vector<KernelStatement>& body) {
+    for (KernelStatement& s : body) {
+      if (s.kind == KernelOp::kLoop) {
+        open_.push_back(s.loop.get());
+        walk(s.loop->body);
+        open_.pop_back();
+        continue;
+      }
+      Loops varies;
+      for (KernelValue v : s.operands) {
+        if (v != kNoKernelValue) add(varies, kernel_.values[v].varies);
+      }
+      add(varies, s.offset);
+      add(varies, s.instr.op == Op::kIndirect ? Expr() : s.instr.expr);
+      if (s.kind == KernelOp::kUpdate) add(accumulator_varies_[s.accumulator], varies);
+      if (s.result == kNoKernelValue) continue;
+      if (s.kind == KernelOp::kCompute && s.instr.op == Op::kIndirect) bound_[s.instr.expr] = s.result;
+      if (s.kind == KernelOp::kFinish) {
+        const Accumulator& a = kernel_.accumulators[s.accumulator];
+        for (const KernelLoop* loop : accumulator_varies_[s.accumulator]) {
+          if (std::ranges::find(a.lanes, loop) == a.lanes.end()) varies.push_back(loop);
+        }
+        for (int k = 0; k < accumulator_outputs(a); ++k) kernel_.values[s.result + k].varies = varies;
+      } else {
+        kernel_.values[s.result].varies = varies;
+      }
+    }
+  }
+
+  Kernel& kernel_;
+  Loops open_;
+  std::unordered_map<Expr, KernelValue> bound_;
+  std::unordered_map<int, Loops> accumulator_varies_;
+};
+
+}  // namespace
+
+void remove_dead(Kernel& kernel) { DeadRemover(kernel).run(); }
+void annotate_lanes(Kernel& kernel) { LaneAnnotator(kernel).run(); }
+
+void list_checks(Kernel& kernel) {
+  kernel.checks.clear();
+  for_each_statement(kernel.body, [&](const KernelStatement& s) {
+    if (s.kind != KernelOp::kCompute) return;
+    if (s.instr.op == Op::kCheckIndex) kernel.checks.push_back({true, s.instr.message});
+    if (s.instr.op == Op::kAssertTrue) kernel.checks.push_back({false, s.instr.message});
+  });
+}
+
+void narrow_indices(Kernel& kernel) {
+  kernel.narrow_indices = true;
+  for_each_statement(kernel.body, [&](const KernelStatement& s) {
+    if (!s.offset) return;
+    ValueRange range = s.offset.range();
+    if (range.lower < std::numeric_limits<int32_t>::min() || range.upper > std::numeric_limits<int32_t>::max()) kernel.narrow_indices = false;
+  });
+}
+
+void drop_unused_parameters(Kernel& kernel) {
+  std::unordered_set<Expr> numbers;
+  std::vector<bool> used(kernel.parameters.size());
+  auto need = [&](Expr expr) {
+    if (!expr) return;
+    for (Expr s : free_symbols(expr)) numbers.insert(s);
+  };
+  for_each_statement(kernel.body, [&](const KernelStatement& s) {
+    const bool accesses = s.kind == KernelOp::kLoad || s.kind == KernelOp::kStore;
+    if (accesses && !s.memory.is_scratch) used[s.memory.index] = true;
+    need(s.offset);
+    need(s.instr.expr);
+    if (s.kind == KernelOp::kLoop) need(s.loop->extent);
+  });
+  for (const KernelScratch& scratch : kernel.scratch) need(scratch.elements);
+  std::vector<int> renumbered(kernel.parameters.size(), -1);
+  std::vector<KernelParameter> kept;
+  for (size_t k = 0; k < kernel.parameters.size(); ++k) {
+    const KernelParameter& p = kernel.parameters[k];
+    if (p.kind == KernelParameter::kNumber ? !numbers.contains(p.number) : !used[k]) continue;
+    renumbered[k] = static_cast<int>(kept.size());
+    kept.push_back(p);
+  }
+  kernel.parameters = std::move(kept);
+  std::function<void(std::vector<KernelStatement>&)> renumber = [&](std::vector<KernelStatement>& body) {
+    for (KernelStatement& s : body) {
+      if (s.kind == KernelOp::kLoop) renumber(s.loop->body);
+      const bool accesses = s.kind == KernelOp::kLoad || s.kind == KernelOp::kStore;
+      if (accesses && !s.memory.is_scratch) s.memory.index = renumbered[s.memory.index];
+    }
+  };
+  renumber(kernel.body);
+}
+
+}  // namespace litz

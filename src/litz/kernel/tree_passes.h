@@ -1,0 +1,24 @@
+#pragma once
+// What runs over an emitted tree before it is verified.
+#include <functional>
+
+#include "litz/kernel/kernel.h"
+
+namespace litz {
+
+/// Every statement, outer before inner, in order; loop statements before their bodies.
+void for_each_statement(const std::vector<KernelStatement>& body, const std::function<void(const KernelStatement&)>& visit);
+
+/// Scratch that nobody loads, values that nobody uses and loops with nothing to do are dropped (checks stay).
+///   store scratch0[i1] = v3   ->   (nothing)     where every load of scratch0 was forwarded
+void remove_dead(Kernel& kernel);
+/// Values get the lane loops over which they vary.
+void annotate_lanes(Kernel& kernel);
+/// Lists the checks that can fail, in tree order.
+void list_checks(Kernel& kernel);
+/// narrow_indices is set where every offset provably fits int32.
+void narrow_indices(Kernel& kernel);
+/// Parameters that the tree does not use are dropped; numbers are those that it uses.
+void drop_unused_parameters(Kernel& kernel);
+
+}  // namespace litz
