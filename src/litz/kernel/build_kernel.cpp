@@ -13,17 +13,45 @@ std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& sc
   form_nests(plan);
   order_axes(plan);
   std::unique_ptr<Kernel> kernel = emit_tree(plan);  // hoists, finds common subexpressions, forwards stored values
+  for (KernelScratch& scratch : kernel->scratch) {
+    const bool is_temporary = scratch.buffer && !scratch.buffer->definition;
+    if (is_temporary) scratch.buffer = nullptr;
+  }
   remove_dead(*kernel);
   drop_unused_parameters(*kernel);
   annotate_lanes(*kernel);
-  list_checks(*kernel);
+  list_assertions(*kernel);
   narrow_indices(*kernel);
   verify(*kernel);
   return kernel;
 }
 
 int accumulator_inputs(const Accumulator& a) { return reduction_traits(a.kind).inputs; }
-int accumulator_outputs(const Accumulator& a) { return reduction_traits(a.kind).outputs; }
+int accumulator_outputs(const Accumulator& a) {
+  return a.is_scan && a.kind == ReductionKind::kLogSumExp ? 1 : reduction_traits(a.kind).outputs;
+}
+
+namespace {
+
+constexpr int64_t kStackScratchBytes = 32 << 10;
+
+Expr aligned_bytes(const KernelScratch& scratch) {
+  return ceil_div(scratch.elements * dtype_bytes(scratch.dtype), kScratchAlignment) * kScratchAlignment;
+}
+
+}  // namespace
+
+Expr scratch_offset(const Kernel& kernel, int scratch) {
+  Expr bytes = kernel.scratch.at(0).elements.context().integer(0);
+  for (int k = 0; k < scratch; ++k) bytes = bytes + aligned_bytes(kernel.scratch[k]);
+  return bytes;
+}
+
+Expr scratch_bytes(const Kernel& kernel) {
+  if (kernel.scratch.empty()) return Expr();
+  Expr bytes = scratch_offset(kernel, static_cast<int>(kernel.scratch.size()));
+  return bytes.is_integer() && bytes.integer() <= kStackScratchBytes ? Expr() : bytes;
+}
 
 DType accumulator_result_type(const Accumulator& a, int output) {
   switch (a.kind) {

@@ -315,9 +315,9 @@ class TreeEmitter {
   DType accumulator_type(const PlannedMember& member) const {
     switch (member.reduction) {
       case ReductionKind::kAny: case ReductionKind::kAll: return DType::kBool;
-      case ReductionKind::kMin: case ReductionKind::kMax: case ReductionKind::kArgMin: case ReductionKind::kArgMax:
-      case ReductionKind::kMinWithIndex: case ReductionKind::kMaxWithIndex:
-        return compute_type(member.body.yield_dtype(0));
+      case ReductionKind::kMin: case ReductionKind::kMax: return compute_type(member.body.yield_dtype(0));
+      case ReductionKind::kArgMin: case ReductionKind::kArgMax: case ReductionKind::kMinWithIndex: case ReductionKind::kMaxWithIndex:
+        return member.body.yield_dtype(0) == DType::kBool ? DType::kUInt8 : compute_type(member.body.yield_dtype(0));
       default: return member.accumulate;
     }
   }
@@ -327,6 +327,7 @@ class TreeEmitter {
     a.name = std::string(reduction_name(member.reduction)) + std::to_string(kernel_->accumulators.size());
     a.kind = member.reduction;
     a.dtype = accumulator_type(member);
+    a.is_scan = member.kind == OperationKind::kScan;
     if (reduction_traits(member.reduction).inputs == 2) a.index_dtype = member.body.yield_dtype(1);
     kernel_->accumulators.push_back(std::move(a));
     KernelStatement statement;

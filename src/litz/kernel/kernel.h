@@ -62,6 +62,7 @@ struct Accumulator {
   ReductionKind kind = ReductionKind::kSum;
   DType dtype = DType::kFloat32;        // of the combined value
   DType index_dtype = DType::kInt64;    // of the index that kinds with an index carry
+  bool is_scan = false;                 // finished after every update
   std::vector<const KernelLoop*> lanes; // lane loops between init and finish: partial results are kept apart over them until finish
 };
 
@@ -98,12 +99,6 @@ struct KernelValueInfo {
   std::vector<const KernelLoop*> varies;  // lane loops over which the value differs, outermost first; none: uniform
 };
 
-/// A check of the kernel that can fail: what the executor raises when the kernel writes its number to the error word.
-struct KernelCheck {
-  bool is_index = false;  // IndexError, otherwise RuntimeError
-  std::string message;    // "{}" stands for the offending index
-};
-
 struct Kernel {
   std::string name;
   std::vector<KernelParameter> parameters;  // tensors, then numbers
@@ -111,7 +106,9 @@ struct Kernel {
   std::vector<Accumulator> accumulators;
   std::vector<KernelValueInfo> values;
   std::vector<KernelStatement> body;  // the parallel loops outermost, each alone in the one around it but for hoisted statements before
-  std::vector<KernelCheck> checks;    // in the order of the check_index and assert_true statements of the tree
+  /// Some statement can fail (check_index, assert_true, integer division): the kernel is given a KernelError to report to.
+  bool reports_errors = false;
+  std::vector<std::string> assertions;  // messages of the assert_true statements, in tree order; the k-th reports kAssertion + k
   /// Independent pieces of work (iterations of the collapsed parallel loops) and how many are worth a thread.
   Expr range, grain;
   bool narrow_indices = false;  // every offset provably fits int32
@@ -127,6 +124,12 @@ std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& sc
                                      const KernelOptions& options = {});
 void verify(const Kernel& kernel);
 std::string to_text(const Kernel& kernel);
+
+/// Bytes of memory that each thread must be given; null: none (a small scratch of known size is on the stack).
+Expr scratch_bytes(const Kernel& kernel);
+/// Where a scratch begins in that memory.
+Expr scratch_offset(const Kernel& kernel, int scratch);
+constexpr int64_t kScratchAlignment = 64;
 
 /// How many values an update takes and a finish gives (those of reduction_traits).
 int accumulator_inputs(const Accumulator& accumulator);

@@ -152,12 +152,16 @@ class LaneAnnotator {
 void remove_dead(Kernel& kernel) { DeadRemover(kernel).run(); }
 void annotate_lanes(Kernel& kernel) { LaneAnnotator(kernel).run(); }
 
-void list_checks(Kernel& kernel) {
-  kernel.checks.clear();
+void list_assertions(Kernel& kernel) {
+  kernel.assertions.clear();
+  kernel.reports_errors = false;
   for_each_statement(kernel.body, [&](const KernelStatement& s) {
     if (s.kind != KernelOp::kCompute) return;
-    if (s.instr.op == Op::kCheckIndex) kernel.checks.push_back({true, s.instr.message});
-    if (s.instr.op == Op::kAssertTrue) kernel.checks.push_back({false, s.instr.message});
+    if (s.instr.op == Op::kCheckIndex) kernel.reports_errors = true;
+    if (s.instr.op == Op::kAssertTrue) {
+      kernel.reports_errors = true;
+      kernel.assertions.push_back(s.instr.message);
+    }
   });
 }
 

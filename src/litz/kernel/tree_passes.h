@@ -14,8 +14,8 @@ void for_each_statement(const std::vector<KernelStatement>& body, const std::fun
 void remove_dead(Kernel& kernel);
 /// Values get the lane loops over which they vary.
 void annotate_lanes(Kernel& kernel);
-/// Lists the checks that can fail, in tree order.
-void list_checks(Kernel& kernel);
+/// Lists the messages of assertions, in tree order, and whether anything can fail.
+void list_assertions(Kernel& kernel);
 /// narrow_indices is set where every offset provably fits int32.
 void narrow_indices(Kernel& kernel);
 /// Parameters that the tree does not use are dropped; numbers are those that it uses.
