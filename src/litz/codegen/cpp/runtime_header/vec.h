@@ -1,5 +1,6 @@
 #pragma once
 // Everything a generated kernel may call; see README.md for the names.
+#include "accumulate.h"
 #include "arithmetic.h"
 #include "convert.h"
 #include "division.h"

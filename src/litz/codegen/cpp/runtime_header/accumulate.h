@@ -1,7 +1,10 @@
 #pragma once
-// What generated kernels include beside the vector header: accumulators of reductions, checks that report to the caller, and
+// Accumulators of reductions, checks that report to the caller, and
 // stores that combine. An accumulator of width W has W partial results; dead lanes of a step change nothing. `finish` combines
 // the lanes, `value` gives them as they are (lanes over an outer loop). Nothing here needs a system header.
+#include "exponential.h"
+#include "memory.h"
+#include "arithmetic.h"
 
 namespace litz {
 
@@ -181,6 +184,15 @@ template <class L, class V> LITZ_INLINE V check_index(L l, V index, i64 size, Ma
     index = where(bad, (V)(T)0, index);
   }
   return where(lt(index, (V)(T)0), litz::add(index, n), index);
+}
+/// A divisor that does not trap: a zero in a live lane is reported, and zeros become 1.
+template <class L, class V> LITZ_INLINE V nonzero(L l, V divisor, KernelError* error) {
+  Mask<L::width> zero = eq(divisor, (V)0);
+  if (__builtin_expect(any_lane(zero), 0)) {
+    if (any_lane(keep(l, zero, splat<bool>(l, false)))) report(error, division_by_zero, 0, 0);
+    divisor = where(zero, (V)1, divisor);
+  }
+  return divisor;
 }
 template <class L> LITZ_INLINE void check_true(L l, Mask<L::width> holds, i64 number, KernelError* error) {
   if (__builtin_expect(!all_lanes(keep(l, holds, splat<bool>(l, true))), 0)) report(error, assertion_failed + number, 0, 0);
