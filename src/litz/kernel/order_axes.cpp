@@ -161,10 +161,13 @@ double stride_score(const KernelPlan& plan, Expr axis) {
 }
 
 void order(const KernelPlan& plan, std::span<Expr> axes, Expr innermost) {
-  std::stable_sort(axes.begin(), axes.end(), [&](Expr a, Expr b) {
+  auto goes_outside = [&](Expr a, Expr b) {
     if (a == innermost || b == innermost) return b == innermost && a != innermost;
     return stride_score(plan, a) > stride_score(plan, b);
-  });
+  };
+  for (size_t k = 1; k < axes.size(); ++k) {  // few axes; equal ones keep their order
+    for (size_t i = k; i > 0 && goes_outside(axes[i], axes[i - 1]); --i) std::swap(axes[i], axes[i - 1]);
+  }
 }
 
 bool any_accumulators(const KernelPlan& plan) { return std::ranges::any_of(plan.nests, has_accumulators); }
@@ -194,7 +197,13 @@ void order_axes(KernelPlan& plan) {
     plan.outer_step = choose_step(plan, members, outer, any_accumulators(plan));
   }
   order(plan, plan.axes, plan.outer_lane_axis);
-  std::stable_partition(plan.axes.begin(), plan.axes.end(), [&](Expr a) { return std::ranges::find(plan.serial_axes, a) == plan.serial_axes.end(); });
+  std::vector<Expr> serial;
+  std::erase_if(plan.axes, [&](Expr a) {
+    const bool is_serial = std::ranges::find(plan.serial_axes, a) != plan.serial_axes.end();
+    if (is_serial) serial.push_back(a);
+    return is_serial;
+  });
+  plan.axes.insert(plan.axes.end(), serial.begin(), serial.end());
   for (size_t k = 0; k < plan.nests.size(); ++k) {
     PlannedNest& nest = plan.nests[k];
     if (!outer) {

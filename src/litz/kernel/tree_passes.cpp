@@ -152,16 +152,30 @@ class LaneAnnotator {
 void remove_dead(Kernel& kernel) { DeadRemover(kernel).run(); }
 void annotate_lanes(Kernel& kernel) { LaneAnnotator(kernel).run(); }
 
+std::vector<bool> nonzero_constants(const Kernel& kernel) {
+  std::vector<bool> nonzero(kernel.values.size());
+  for_each_statement(kernel.body, [&](const KernelStatement& s) {
+    if (s.kind == KernelOp::kCompute && s.instr.op == Op::kConstant) nonzero[s.result] = s.instr.number.as_double() != 0;
+  });
+  return nonzero;
+}
+
+bool can_fail(const KernelStatement& s, const std::vector<bool>& nonzero) {
+  if (s.kind != KernelOp::kCompute) return false;
+  switch (s.instr.op) {
+    case Op::kCheckIndex: case Op::kAssertTrue: return true;
+    case Op::kTruncDiv: case Op::kFloorDiv: case Op::kFmod: case Op::kRemainder: return !is_floating(s.instr.dtype) && !nonzero[s.operands[1]];
+    default: return false;
+  }
+}
+
 void list_assertions(Kernel& kernel) {
   kernel.assertions.clear();
   kernel.reports_errors = false;
+  const std::vector<bool> nonzero = nonzero_constants(kernel);
   for_each_statement(kernel.body, [&](const KernelStatement& s) {
-    if (s.kind != KernelOp::kCompute) return;
-    if (s.instr.op == Op::kCheckIndex) kernel.reports_errors = true;
-    if (s.instr.op == Op::kAssertTrue) {
-      kernel.reports_errors = true;
-      kernel.assertions.push_back(s.instr.message);
-    }
+    kernel.reports_errors |= can_fail(s, nonzero);
+    if (s.kind == KernelOp::kCompute && s.instr.op == Op::kAssertTrue) kernel.assertions.push_back(s.instr.message);
   });
 }
 

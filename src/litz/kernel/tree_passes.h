@@ -14,6 +14,10 @@ void for_each_statement(const std::vector<KernelStatement>& body, const std::fun
 void remove_dead(Kernel& kernel);
 /// Values get the lane loops over which they vary.
 void annotate_lanes(Kernel& kernel);
+/// Whether a statement can report an error to the caller: checks, and integer division unless by a constant that is not 0.
+/// `nonzero` are the values that are such constants.
+bool can_fail(const KernelStatement& statement, const std::vector<bool>& nonzero);
+std::vector<bool> nonzero_constants(const Kernel& kernel);
 /// Lists the messages of assertions, in tree order, and whether anything can fail.
 void list_assertions(Kernel& kernel);
 /// narrow_indices is set where every offset provably fits int32.

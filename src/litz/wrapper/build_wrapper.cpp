@@ -103,13 +103,14 @@ class Builder {
     const Kernel& kernel = *scheduled.kernel;
     KernelCallLine line;
     line.kernel = static_cast<int32_t>(out_->kernels.size());
-    WrapperKernel definition{kernel.name, scheduled.source, {}, {}, false};
+    WrapperKernel definition{kernel.name, scheduled.source, {}, kernel.assertions, kernel.reports_errors};
     for (const KernelParameter& p : kernel.parameters) {
       if (p.kind == KernelParameter::kNumber) line.numbers.push_back(p.number);
       else line.tensors.push_back(tensor(p.buffer));
     }
     line.range = kernel.range;
     line.grain = kernel.grain;
+    line.scratch_bytes = scratch_bytes(kernel);
     out_->kernels.push_back(std::move(definition));
     out_->lines.push_back(std::move(line));
   }

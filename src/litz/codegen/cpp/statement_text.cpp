@@ -13,8 +13,6 @@ namespace litz {
 namespace {
 
 bool is_narrow(DType dtype) { return opmath_type(dtype) != dtype; }
-bool is_cast(const KernelStatement& s) { return s.kind == KernelOp::kCompute && (s.instr.op == Op::kCast || s.instr.op == Op::kCastKept); }
-bool divides(Op op) { return op == Op::kTruncDiv || op == Op::kFloorDiv || op == Op::kFmod || op == Op::kRemainder; }
 
 /// Integers as wide as the element: copies of elements that need no conversion go through them.
 const char* raw_type(DType dtype) { return dtype_bytes(dtype) == 1 ? "u8" : "u16"; }
@@ -23,6 +21,7 @@ bool has_conversion(DType dtype) { return is_narrow(dtype) || dtype == DType::kB
 }  // namespace
 
 void KernelWriter::find_uses() {
+  nonzero_ = nonzero_constants(kernel_);
   only_stored_.assign(kernel_.values.size(), true);
   is_copied_.assign(kernel_.values.size(), false);
   for_each_statement(kernel_.body, [&](const KernelStatement& s) {
@@ -217,9 +216,14 @@ std::string KernelWriter::compute_text(const KernelStatement& s) {
     }
     case Op::kBitcast: return fmt::format("bitcast<{}, {}>({})", cpp_element_type(s.instr.dtype), cpp_element_type(kernel_.values[s.operands[0]].dtype), at(0));
     case Op::kRandomUint: return fmt::format("random_uint({}, {})", at(0), at(1));
+    case Op::kLogicalAnd: case Op::kLogicalOr: case Op::kLogicalXor: case Op::kLogicalNot: {
+      auto truth = [&](int k) { return s.instr.dtype == DType::kBool ? at(k) : fmt::format("cast<bool>({})", at(k)); };
+      std::string text = fmt::format("{}({}", op_text(s.instr.op), truth(0));
+      return text + (s.operands.size() > 1 ? fmt::format(", {})", truth(1)) : ")");
+    }
     case Op::kWhere: return fmt::format("where({}, {}, {})", value_text_[s.operands[0]], at(1), at(2));
     case Op::kTruncDiv: case Op::kFloorDiv: case Op::kFmod: case Op::kRemainder:
-      if (is_integral(s.instr.dtype)) return fmt::format("{}({}, nonzero({}, {}, error))", op_text(s.instr.op), at(0), tag(vector), at(1));
+      if (can_fail(s, nonzero_)) return fmt::format("{}({}, nonzero({}, {}, error))", op_text(s.instr.op), at(0), tag(vector), at(1));
       break;
     default: break;
   }

@@ -31,7 +31,13 @@ LITZ_INLINE bool all_lanes(bool k) { return k; }
 template <class T, int W> struct Sum {
   Value<T, W> a = (Value<T, W>)(T)0;
   template <class L> LITZ_BODY void update(L l, Value<T, W> v) { a = litz::add(a, keep(l, v, (Value<T, W>)(T)0)); }
-  LITZ_BODY void merge(const Sum& b) { a = litz::add(a, b.a); }
+  Value<T, W> lost = (Value<T, W>)(T)0;  // by the additions of merge, which are compensated
+  LITZ_BODY void merge(const Sum& b) {
+    Value<T, W> term = b.a - lost, total = a + term;
+    Value<T, W> error = (total - a) - term;
+    lost = where(isfinite(total), error, (Value<T, W>)(T)0);
+    a = total;
+  }
   LITZ_BODY Value<T, W> value() const { return a; }
   LITZ_BODY T finish() const { return combine_lanes<T>(a, [](auto x, auto y) { return litz::add(x, y); }); }
 };
