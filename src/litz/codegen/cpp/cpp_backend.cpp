@@ -58,7 +58,7 @@ Result<std::vector<CompiledKernel>> CppBackend::compile(const std::vector<Kernel
   std::vector<std::future<Result<CompiledModule>>> pending;
   for (Unit& unit : units) {
     unit.text = translation_unit(unit.kernels);
-    pending.push_back(jit_.start_compile(CppSource{"kernels.cpp", unit.text, runtime_headers()}, target_));
+    pending.push_back(jit_.start_compile(CppSource{"kernels.cpp", unit.text, runtime_headers(), "litz/vec.h"}, target_));
   }
   std::unordered_map<const KernelSource*, CompiledKernel> compiled;
   std::string failure;
