@@ -7,6 +7,10 @@
 #include "litz/decompose/decompose.h"
 #include "litz/driver/compile_state.h"
 #include "litz/driver/fill_report.h"
+#include "litz/graph_opt/clean_views.h"
+#include "litz/graph_opt/eliminate_dead_code.h"
+#include "litz/graph_opt/merge_common_subexpressions.h"
+#include "litz/graph_opt/remove_no_ops.h"
 #include "litz/lower/lower_graph.h"
 #include "litz/schedule/assign_storage.h"
 #include "litz/schedule/decide_layouts.h"
@@ -27,8 +31,12 @@ struct Stage {
   bool (*enabled)(const Options&) = [](const Options&) { return true; };
 };
 
-Refused decompose_stage(CompileState& s) {
-  decompose(*s.graph);
+void decompose_graph(Graph& graph) { decompose(graph); }
+
+/// A pass over the graph as a stage.
+template <auto Pass>
+Refused graph_stage(CompileState& s) {
+  Pass(*s.graph);
   return {};
 }
 
@@ -111,7 +119,12 @@ Refused emit_executor_stage(CompileState& s) {
 
 /// The whole compiler, in order.
 const Stage kStages[] = {
-    {{"decompose", Level::kGraph, "composite ops become primitives"}, decompose_stage},
+    {{"remove_no_ops", Level::kGraph, "ops that change nothing, as seen by the caller, are dropped"}, graph_stage<remove_no_ops>},
+    {{"decompose", Level::kGraph, "composite ops become primitives"}, graph_stage<decompose_graph>},
+    {{"clean_views", Level::kGraph, "chains of views become one"}, graph_stage<clean_views>},
+    // After decomposition: masks and scalars that every layer builds anew are one value.
+    {{"merge_common_subexpressions", Level::kGraph, "equal pure calls are made once"}, graph_stage<merge_common_subexpressions>},
+    {{"eliminate_dead_code", Level::kGraph, "calls that nobody needs are dropped"}, graph_stage<eliminate_dead_code>},
     {{"lower_graph", Level::kLoop, "every op becomes loops over buffers, or an extern call"}, lower_graph_stage},
     // Before layouts: what is left are the buffers that will exist, with their real readers.
     {{"inline_producers", Level::kLoop, "cheap producers are copied into their consumers"}, inline_producers_stage,
