@@ -62,11 +62,12 @@ def measurements(section: str, options: argparse.Namespace):
     if section == "call":
         yield run({"backends": [*measured, "aot_eager"]})
         return
-    for dtype in options.dtypes:
+    for dtype in options.first_call_dtypes if section == "first-call" else options.dtypes:
         for model in options.models:
             case = {"model": model, "dtype": dtype}
             if section == "speed":
-                yield run({**case, "backends": measured, "seconds": 5.0 if options.quick else 15.0})
+                # Its process has compiled everything that the memory section needs: that section comes with it.
+                yield run({**case, "backends": measured, "seconds": 5.0 if options.quick else 15.0, "memory": "memory" in options.only})
             elif section == "memory":
                 yield run({**case, "backends": measured})
             elif section == "kernels":
@@ -93,6 +94,7 @@ def main() -> int:
     parser.add_argument("--only", type=names, default=list(SECTIONS), help="sections, with commas: " + ",".join(SECTIONS))
     parser.add_argument("--models", type=names, default=list(MODELS), help="models, with commas")
     parser.add_argument("--dtypes", type=names, default=["float32", "bfloat16"], help="float32,bfloat16")
+    parser.add_argument("--first-call-dtypes", type=names, default=["float32"], help="dtypes whose first calls are measured")
     parser.add_argument("--backends", type=names, default=["inductor", "litz"], help="compilers beside eager, with commas")
     parser.add_argument("--quick", action="store_true", help="one repetition of each first call, one seed, shorter timing")
     parser.add_argument("--peer-right", action="store_true", help="check the answers of every backend, not of litz alone")
@@ -116,8 +118,13 @@ def main() -> int:
     out = options.out or HERE / "results" / (head["date"][:16].replace(":", "") + ".json")
     out.parent.mkdir(parents=True, exist_ok=True)
     for section in options.only:
+        if section == "memory" and "speed" in options.only:
+            continue
         rows = result["sections"].setdefault(section, [])
         for row in measurements(section, options):
+            memory = row.pop("memory", None)
+            if isinstance(memory, dict):
+                result["sections"].setdefault("memory", []).append({"model": row["model"], "dtype": row["dtype"], **memory})
             rows.append(row)
             print(f"{section}: {table.one_line(section, row)}", flush=True)
             out.write_text(json.dumps(result, indent=1) + "\n")

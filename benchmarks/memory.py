@@ -23,14 +23,18 @@ def peak_bytes(call) -> int:
     return peak
 
 
+def peaks(calls: dict, inputs: dict) -> dict:
+    """Peak bytes of a call of each of `calls` (warm, `eager` among them), and how many times eager's that is."""
+    found = {name: min(peak_bytes(lambda: call(**inputs)) for _ in range(2)) for name, call in calls.items()}
+    return {"peak_bytes": found, "over_eager": {n: p / found["eager"] for n, p in found.items() if n != "eager"}}
+
+
 def measure(model: str, dtype: str, backends: list[str]) -> dict:
     """Peak bytes of a call of each of `backends` and of eager, after two calls to warm up."""
     module, inputs = cast(*build(model), getattr(torch, dtype))
-    peaks = {}
     with torch.no_grad():
-        for name in ["eager", *(b for b in backends if b != "eager")]:
-            compiled = compile_with(name, module)
+        calls = {name: compile_with(name, module) for name in ["eager", *(b for b in backends if b != "eager")]}
+        for call in calls.values():
             for _ in range(2):
-                compiled(**inputs)
-            peaks[name] = min(peak_bytes(lambda: compiled(**inputs)) for _ in range(2))
-    return {"peak_bytes": peaks, "over_eager": {n: p / peaks["eager"] for n, p in peaks.items() if n != "eager"}}
+                call(**inputs)
+        return peaks(calls, inputs)
