@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 namespace litz {
@@ -42,7 +43,7 @@ std::string float_literal(double value, bool is_double) {
   std::string digits = is_double ? fmt::format("{:.17g}", value) : fmt::format("{:.9g}", static_cast<float>(value));
   for (int precision = 1; precision < (is_double ? 17 : 9); ++precision) {  // the shortest that reads back
     std::string shorter = fmt::format("{:.{}g}", is_double ? value : static_cast<double>(static_cast<float>(value)), precision);
-    const bool same = is_double ? std::stod(shorter) == value : std::stof(shorter) == static_cast<float>(value);
+    const bool same = is_double ? std::strtod(shorter.c_str(), nullptr) == value : std::strtof(shorter.c_str(), nullptr) == static_cast<float>(value);
     if (same) {
       digits = shorter;
       break;
