@@ -68,28 +68,6 @@ Substitution split_for(std::vector<Expr>& axes, const std::vector<Expr>& coordin
   return map;
 }
 
-/// Whether coordinates over `axes` visit every point of a space of `sizes` exactly once.
-bool is_bijective(std::span<const Expr> coordinates, std::span<const Expr> sizes, std::span<const Expr> axes, ExprContext& context) {
-  const Expr flat = flatten(context, coordinates, sizes);
-  auto form = linear_form(flat, axes);
-  if (!form || !form->rest.is_integer(0)) return false;
-  // A mixed radix: each coefficient is the product of the extents of the axes with smaller coefficients.
-  std::vector<size_t> left;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i].extent().is_integer(1)) continue;
-    if (form->coefficients[i].is_integer(0)) return false;
-    left.push_back(i);
-  }
-  Expr radix = context.integer(1);
-  while (!left.empty()) {
-    auto it = std::find_if(left.begin(), left.end(), [&](size_t i) { return form->coefficients[i] == radix; });
-    if (it == left.end()) return false;
-    radix = radix * axes[*it].extent();
-    left.erase(it);
-  }
-  return radix == product(context, sizes);
-}
-
 /// A dependence through which the groups' axes can be matched.
 struct Link {
   const GroupMember* writer = nullptr;
@@ -261,6 +239,27 @@ std::optional<Refinement> refine(std::span<const Expr> a, std::span<const Expr> 
 }
 
 }  // namespace
+
+bool is_bijective(std::span<const Expr> coordinates, std::span<const Expr> sizes, std::span<const Expr> axes, ExprContext& context) {
+  const Expr flat = flatten(context, coordinates, sizes);
+  auto form = linear_form(flat, axes);
+  if (!form || !form->rest.is_integer(0)) return false;
+  // A mixed radix: each coefficient is the product of the extents of the axes with smaller coefficients.
+  std::vector<size_t> left;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].extent().is_integer(1)) continue;
+    if (form->coefficients[i].is_integer(0)) return false;
+    left.push_back(i);
+  }
+  Expr radix = context.integer(1);
+  while (!left.empty()) {
+    auto it = std::find_if(left.begin(), left.end(), [&](size_t i) { return form->coefficients[i] == radix; });
+    if (it == left.end()) return false;
+    radix = radix * axes[*it].extent();
+    left.erase(it);
+  }
+  return radix == product(context, sizes);
+}
 
 std::vector<Access> accesses_of(const GroupMember& member) {
   std::vector<Access> out;

@@ -17,6 +17,9 @@ struct Access {
 
 std::vector<Access> accesses_of(const GroupMember& member);
 
+/// Whether coordinates over `axes` visit every point of a space of `sizes` exactly once.
+bool is_bijective(std::span<const Expr> coordinates, std::span<const Expr> sizes, std::span<const Expr> axes, ExprContext& context);
+
 /// Both groups' members on common axes: `first`'s members run before `second`'s.
 struct JoinedMembers {
   std::vector<Expr> axes;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "litz/schedule/group_mapping.h"
 #include "litz/schedule/replay.h"
 #include "litz/support/check.h"
 
@@ -97,6 +98,23 @@ std::optional<std::string> refuse_inlining(const Operation& producer, const Read
   return std::nullopt;
 }
 
+bool has_checks(const Body& body) {
+  return std::any_of(body.instrs.begin(), body.instrs.end(), [](const Instr& i) { return i.op == Op::kCheckIndex || i.op == Op::kAssertTrue; });
+}
+
+/// Whether the consumer reads every element of the buffer unconditionally: then it makes every check that the producer makes.
+bool reads_all(const Operation& consumer, const Buffer& buffer, ExprContext& context) {
+  for (const Instr& i : consumer.body.instrs) {
+    if (i.op != Op::kLoad || i.buffer != &buffer || i.operands[0] != kNoValue) continue;
+    std::vector<Expr> used;
+    for (Expr c : i.coordinates)
+      for (Expr s : free_symbols(c))
+        if (s.symbol_kind() == SymbolKind::kAxis && std::find(used.begin(), used.end(), s) == used.end()) used.push_back(s);
+    if (is_bijective(i.coordinates, buffer.sizes, used, context)) return true;
+  }
+  return false;
+}
+
 Body inline_into(const Operation& consumer, const std::unordered_set<const Buffer*>& chosen, ExprContext& context) {
   BodyBuilder builder(context);
   struct Key {
@@ -138,6 +156,7 @@ bool inline_producers(LoopProgram& program, const Target& target, std::vector<Re
   const InlineLimits limits = target.inline_limits();
   auto readers = find_readers(program);
   bool changed = false;
+  std::unordered_set<const Operation*> checked_elsewhere;
   // Producers come before their consumers, so a body is complete when its turn comes to be copied.
   for (Operation* producer : program.operations) {
     if (producer->kind != OperationKind::kPointwise || producer->outputs.size() != 1) continue;
@@ -153,6 +172,9 @@ bool inline_producers(LoopProgram& program, const Target& target, std::vector<Re
       continue;
     }
     const std::vector<Operation*> consumers = uses.bodies;
+    if (!uses.needs_memory && has_checks(producer->body) &&
+        std::any_of(consumers.begin(), consumers.end(), [&](const Operation* c) { return reads_all(*c, *buffer, *program.context); }))
+      checked_elsewhere.insert(producer);
     for (Operation* consumer : consumers) {
       consumer->body = inline_into(*consumer, {buffer}, *program.context);
       consumer->sources.insert(consumer->sources.begin(), producer->sources.begin(), producer->sources.end());
@@ -167,6 +189,7 @@ bool inline_producers(LoopProgram& program, const Target& target, std::vector<Re
     readers[buffer].bodies.clear();
     changed = true;
   }
+  std::erase_if(program.operations, [&](const Operation* op) { return checked_elsewhere.contains(op); });
   changed |= drop_dead_operations(program);
   return changed;
 }

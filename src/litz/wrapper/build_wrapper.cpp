@@ -111,6 +111,7 @@ class Builder {
     line.range = kernel.range;
     line.grain = kernel.grain;
     line.scratch_bytes = scratch_bytes(kernel);
+    line.scratch_bytes = scratch_bytes(kernel);
     out_->kernels.push_back(std::move(definition));
     out_->lines.push_back(std::move(line));
   }
