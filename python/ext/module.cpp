@@ -17,6 +17,13 @@ namespace {
 PyObject* version(PyObject*, PyObject*) { return PyUnicode_FromString(litz_version()); }
 PyObject* compiler_version(PyObject*, PyObject*) { return PyUnicode_FromString(litz_compiler_version()); }
 
+PyObject* prepare(PyObject*, PyObject* device_type) {
+  const char* type = PyUnicode_AsUTF8AndSize(device_type, nullptr);
+  if (!type) return nullptr;
+  litz_prepare(type);
+  Py_RETURN_NONE;
+}
+
 PyObject* selftest_jit(PyObject*, PyObject*) {
   char message[4096];
   int failed;
@@ -62,6 +69,7 @@ PyObject* set_tiers(PyObject*, PyObject* args) {
 PyMethodDef methods[] = {
     {"version", version, METH_NOARGS, "The version of Litz, as in '0.1.0'."},
     {"compiler_version", compiler_version, METH_NOARGS, "The C++ compiler inside, as in 'clang 19.1.7'."},
+    {"prepare", prepare, METH_O, "Starts, in the background, what a first compile for this type of device would wait for."},
     {"selftest_jit", selftest_jit, METH_NOARGS, "Compiles and runs a small kernel; raises RuntimeError with the reason when it is not right."},
     {"list_options", list_options, METH_NOARGS, "Every option as JSON text."},
     {"check_options", check_options, METH_O, "Raises UserError, with the known names, unless each 'key=value' is an option."},

@@ -42,6 +42,7 @@ def backend_entry(gm, example_inputs, *, mode=None, options=None, **unknown):
     """The backend "litz" of torch.compile."""
     if unknown:
         raise _C.UserError(f"unknown argument '{next(iter(unknown))}' of the backend, known are mode and options")
+    _C.prepare("cpu")
     return _Compile(_resolve(mode, options)).run(gm, example_inputs)
 
 

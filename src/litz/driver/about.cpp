@@ -2,6 +2,7 @@
 #include <string>
 
 #include "litz/codegen/cpp/jit/cpp_jit.h"
+#include "litz/device/device.h"
 #include "litz/driver/c_api.h"
 
 namespace litz {
@@ -39,6 +40,14 @@ extern "C" const char* litz_version(void) { return LITZ_VERSION; }
 extern "C" const char* litz_compiler_version(void) {
   static const std::string text = std::string("clang ") + litz::cpp_compiler_version();
   return text.c_str();
+}
+
+extern "C" void litz_prepare(const char* device_type) {
+  try {
+    litz::find_device(device_type);
+  } catch (const std::exception&) {
+    // The compile that needs the device will meet the error and report it.
+  }
 }
 
 extern "C" int litz_selftest_jit(char* message, size_t size) {

@@ -21,6 +21,9 @@ LITZ_API const char* litz_compiler_version(void);
 /// 1, with the reason in `message` (`size` bytes with the terminating zero, cut when longer).
 LITZ_API int litz_selftest_jit(char* message, size_t size);
 
+/// Starts, in the background, what a first compile for this type of device would wait for; cheap when it is done.
+LITZ_API void litz_prepare(const char* device_type);
+
 typedef enum {
   LITZ_OK = 0,
   LITZ_UNSUPPORTED = 1,    // Litz does not take this graph: fall back
