@@ -134,6 +134,38 @@ TEST_F(Simplify, SplitsOfAnAxis) {
   EXPECT_EQ(text("(j0 // s1) % s0"), "j0 // s1");
 }
 
+TEST_F(Simplify, MergedLoopsIndexAsOneAxis) {
+  Expr i0 = axis("i0", "s0"), i1 = axis("i1", "s1"), i2 = axis("i2", "12"), j = axis("j", "s0*s1*12");
+  Expr index = parse("i0*s1*24 + i1*24 + i2*2 + 5");
+  Substitution merge = {{i0, parse("j // (s1*12)")}, {i1, parse("(j // 12) % s1")}, {i2, parse("j % 12")}};
+  EXPECT_EQ(substitute(index, merge), j * 2 + 5);
+}
+
+TEST_F(Simplify, WindowsOfAnImageAndBack) {
+  // [b*h/7*w/7, 49, c] -> [b, 8, 8, 7, 7, c] -> permute -> [b, 56, 56, c], and the way back
+  axis("b", "64"), axis("i", "49"), axis("c", "96");
+  std::vector<Expr> parts = unflatten(flatten(context, all({"b", "i", "c"}), all({"64", "49", "96"})), all({"8", "8", "7", "7", "96"}));
+  std::vector<Expr> permuted = {parts[0], parts[2], parts[1], parts[3], parts[4]};
+  std::vector<Expr> image = unflatten(flatten(context, permuted, all({"8", "7", "8", "7", "96"})), all({"56", "56", "96"}));
+  EXPECT_EQ(texts(image), (Texts{"(b // 8)*7 + i // 7", "(b % 8)*7 + i % 7", "c"}));
+  std::vector<Expr> split = unflatten(flatten(context, image, all({"56", "56", "96"})), all({"8", "7", "8", "7", "96"}));
+  EXPECT_EQ(texts(split), (Texts{"b // 8", "i // 7", "b % 8", "i % 7", "c"}));
+  std::vector<Expr> back = {split[0], split[2], split[1], split[3], split[4]};
+  EXPECT_EQ(texts(unflatten(flatten(context, back, all({"8", "8", "7", "7", "96"})), all({"64", "49", "96"}))), (Texts{"b", "i", "c"}));
+}
+
+TEST_F(Simplify, ReshapesMakeFewNodes) {
+  // The work of simplification, counted in nodes made: ids are given in order.
+  auto nodes_made = [&](auto action) {
+    uint32_t before = context.axis("mark", context.integer(2)).id();
+    action();
+    return context.axis("mark", context.integer(2)).id() - before;
+  };
+  axis("b", "64"), axis("i", "49"), axis("c", "96"), axis("i0", "s0"), axis("i1", "s1"), axis("i2", "s2");
+  EXPECT_LT(nodes_made([&] { reshape({"b", "i", "c"}, {"64", "49", "96"}, {"8", "8", "7", "7", "96"}); }), 60u);
+  EXPECT_LT(nodes_made([&] { reshape({"i0", "i1", "i2"}, {"s0", "s1", "s2"}, {"s0", "s1*s2"}); }), 40u);
+}
+
 TEST_F(Simplify, MinAndMaxDropWhatCannotBeTheResult) {
   axis("i0", "s0");
   EXPECT_EQ(text("min(i0, s0)"), "i0");
@@ -195,6 +227,34 @@ TEST_F(Simplify, SubstitutionSimplifiesAgain) {
   EXPECT_EQ(free_symbols(parse("s1 // s0 + i0*s1")), (std::vector<Expr>{parse("s0"), parse("s1"), i0}));
   EXPECT_TRUE(depends_on(parse("s1 // s0"), parse("s0")));
   EXPECT_FALSE(depends_on(parse("s1 // s0"), i0));
+}
+
+TEST_F(Simplify, WhatLeaves64BitsIsRefusedAndProvesNothing) {
+  axis("i0", "s0*4611686018427387904");
+  EXPECT_THROW(parse("9223372036854775807 + 1"), UserError);
+  EXPECT_THROW(parse("s0*4611686018427387904*4"), UserError);
+  EXPECT_EQ(text("i0 < s0*4611686018427387904"), "1");
+  EXPECT_EQ(text("u0 // 4611686018427387904"), "u0 // 4611686018427387904");
+  EXPECT_EQ(text("z <= 9223372036854775807"), "1");
+}
+
+TEST_F(Simplify, AnEmptyLoopIsNoContradiction) {
+  context.symbol("e", SymbolKind::kSize, {0, 8});
+  axis("i0", "e"), axis("n", "0");
+  EXPECT_EQ(text("i0 < e"), "1");
+  EXPECT_EQ(text("(z*8 + i0) // 8"), "z");
+  EXPECT_EQ(text("n + 1"), "1");
+}
+
+TEST_F(Simplify, SymbolsKeepTheirNamesApart) {
+  Expr first = axis("i", "4"), second = axis("i", "4");
+  EXPECT_EQ(second.symbol_name(), "i_1");
+  EXPECT_NE(first, second);
+  EXPECT_EQ(context.symbol("s0", SymbolKind::kSize, {2, kIntInf}), parse("s0"));
+  EXPECT_THROW(context.symbol("s0", SymbolKind::kSize, {3, kIntInf}), InternalError);
+  EXPECT_THROW(floor_div(first, 0), InternalError);
+  ExprContext other;
+  EXPECT_THROW(first + other.integer(1), InternalError);
 }
 
 TEST_F(Simplify, MalformedTextIsRefusedWithItsColumn) {

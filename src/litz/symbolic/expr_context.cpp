@@ -131,9 +131,10 @@ void sample_symbol(ExprNode& node, uint32_t ordinal) {
   for (int k = 0; k < ExprNode::kSamples; ++k) {
     uint64_t noise = hash_mix(ordinal + 1, uint64_t(k) + 1) >> 20;
     if (extent) {
-      int64_t last = extent.node()->samples[k] - 1;
-      if (last < 0 || !(extent.node()->valid_samples >> k & 1)) node.valid_samples &= ~(1 << k);
-      node.samples[k] = last < 0 || k == 0 ? 0 : k == 2 ? int64_t(noise % uint64_t(last + 1)) : last;
+      bool empty = extent.node()->samples[k] <= 0 || !(extent.node()->valid_samples >> k & 1);
+      if (empty) node.valid_samples &= ~(1 << k);
+      int64_t last = empty ? 0 : extent.node()->samples[k] - 1;
+      node.samples[k] = k == 0 ? 0 : k == 2 ? int64_t(noise % uint64_t(last + 1)) : last;
       continue;
     }
     constexpr uint64_t kSpread[] = {1, 3, 40, 1000};
