@@ -217,6 +217,18 @@ std::string KernelRunner::compare(const RunOptions& options) {
   return {};
 }
 
+double KernelRunner::bytes() const {
+  double total = 0;
+  for (const auto& kernel : kernels_) {
+    for (const KernelParameter& p : kernel->parameters) {
+      if (p.kind == KernelParameter::kNumber) continue;
+      const HostTensor& t = memory_.at(p.buffer);
+      total += static_cast<double>(t.numel() * dtype_bytes(t.dtype)) * (p.kind == KernelParameter::kInOut ? 2 : 1);
+    }
+  }
+  return total;
+}
+
 double KernelRunner::time(const RunOptions& options, int repeats) {
   allocate(options);
   double best = 1e30;

@@ -45,6 +45,8 @@ class KernelRunner {
   std::vector<int64_t> error() const { return {error_[0], error_[1], error_[2]}; }
   /// Seconds of one run of all kernels, best of `repeats`; inputs as in compare.
   double time(const RunOptions& options, int repeats);
+  /// Of the tensors that the kernels take, once for each kernel; of the last run.
+  double bytes() const;
 
  private:
   struct Memory;

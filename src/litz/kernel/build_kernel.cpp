@@ -10,6 +10,7 @@ std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& sc
   split_welford(plan);  // before axes change: it makes members of its own
   split_axes(plan);     // before merging: pieces of split axes may merge with others
   merge_axes(plan);
+  tile_transposes(plan);
   form_nests(plan);
   order_axes(plan);
   std::unique_ptr<Kernel> kernel = emit_tree(plan);  // hoists, finds common subexpressions, forwards stored values

@@ -430,6 +430,14 @@ class TreeEmitter {
 
   // ---- range ----
 
+  /// Of an axis inside a tile: the tile's size.
+  Expr largest_extent(Expr axis) {
+    for (Expr s : free_symbols(axis.extent())) {
+      if (s.symbol_kind() == SymbolKind::kAxis) return context().integer(axis.extent().range().upper);
+    }
+    return axis.extent();
+  }
+
   void set_range() {
     Expr range = context().integer(1);
     Expr per_piece = context().integer(0);
@@ -442,7 +450,7 @@ class TreeEmitter {
       double weight = 0;
       for (const PlannedMember* m : nest.members) weight += std::max(1.0, work_of(m->body) / 4);
       Expr work = context().integer(static_cast<int64_t>(weight * (plan_.outer_lane_axis ? plan_.outer_step : 1)));
-      for (Expr axis : nest.axes) work = work * axis.extent();
+      for (Expr axis : nest.axes) work = work * largest_extent(axis);
       per_piece = per_piece + work;
     }
     for (Expr axis : plan_.serial_axes) per_piece = per_piece * axis.extent();

@@ -25,6 +25,7 @@ struct PlannedMember {
   Body body;                  // legal numerics; a load has one coordinate: its offset
   std::vector<Memory> loads;  // per instruction: where a load reads
   std::vector<PlannedStore> stores;  // per output; without a buffer: nobody reads it
+  Expr lane_axis;             // of `kept`: the loop that must have the lanes; null: order_axes chooses
 };
 
 /// Consecutive members that run in one loop nest inside an outer iteration.
@@ -73,6 +74,8 @@ void split_welford(KernelPlan& plan);
 void split_axes(KernelPlan& plan);
 /// Two axes that every access walks as one become one.
 void merge_axes(KernelPlan& plan);
+/// Pointwise groups that read along one axis and write along another work on tiles of both.
+void tile_transposes(KernelPlan& plan);
 /// Consecutive members with the same local axes share one nest, unless one needs the finished result of another.
 void form_nests(KernelPlan& plan);
 /// Chooses the axes with lanes, how many, and orders the loops by strides.

@@ -125,12 +125,14 @@ LocalChoice choose_local(const KernelPlan& plan, const PlannedNest& nest) {
   for (size_t k = 0; k < nest.axes.size(); ++k) {
     Expr axis = nest.axes[k];
     if (k >= nest.kept_count && is_scan(nest)) continue;
+    const Expr wanted = nest.members.front()->lane_axis;
+    if (wanted && wanted != axis) continue;
     const bool reduces = k >= nest.kept_count;
     const int step = choose_step(plan, nest.members, axis, reduces);
     const int lanes = std::min(step, register_lanes(plan, nest.members));
     double cost = reduces ? 8.0 * n / trips(std::span(&axis, 1)) / 4 : 0;  // combining the lanes, each time
     for (const PlannedMember* m : nest.members) cost += n / effective_lanes(axis.extent(), lanes) * vector_cost(*m, axis, lanes);
-    if (cost < best.cost) best = {axis, step, cost};
+    if (cost < best.cost || wanted) best = {axis, step, cost};
   }
   return best;
 }
@@ -183,7 +185,9 @@ void order_axes(KernelPlan& plan) {
   }
   Expr outer;
   double best = local_cost;
+  const bool is_tiled = std::ranges::any_of(plan.members, [](const PlannedMember& m) { return bool(m.lane_axis); });
   for (Expr axis : plan.axes) {
+    if (is_tiled) break;
     const double cost = outer_lane_cost(plan, axis);
     if (cost < best || (cost == best && !outer)) {
       best = cost;

@@ -202,7 +202,29 @@ void KernelWriter::write_lane_steps(const KernelLoop& loop, const std::string& b
   close_axis(loop);
 }
 
+/// for a { for b with lanes { to[b*S + a] = from[a*R + b] } } is one call that turns the tile through registers.
+bool KernelWriter::write_transposing_copy(const KernelLoop& loop) {
+  if (loop.has_lanes || loop.cascade || loop.body.size() != 1 || loop.body[0].kind != KernelOp::kLoop) return false;
+  const KernelLoop& inner = *loop.body[0].loop;
+  if (!inner.has_lanes || inner.body.size() != 2) return false;
+  const KernelStatement& load = inner.body[0];
+  const KernelStatement& store = inner.body[1];
+  const bool copies = load.kind == KernelOp::kLoad && store.kind == KernelOp::kStore && load.operands.empty() && store.mode == ScatterMode::kStore &&
+                      store.operands.size() == 1 && store.operands[0] == load.result && load.memory != store.memory;
+  if (!copies) return false;
+  const Expr axes[2] = {loop.axis, inner.axis};
+  auto from = linear_form(load.offset, axes), to = linear_form(store.offset, axes);
+  if (!from || !to || !from->coefficients[1].is_integer(1) || !to->coefficients[0].is_integer(1)) return false;
+  static constexpr const char* kRaw[] = {"", "u8", "u16", "", "u32", "", "", "", "u64"};
+  const char* raw = kRaw[dtype_bytes(load.instr.dtype)];
+  line("transpose_tile(({0}*){1} + {2}, {3}, (const {0}*){4} + {5}, {6}, {7}, {8});", raw, pointer(store.memory), index_.scalar(to->rest),
+       index_.scalar(to->coefficients[1]), pointer(load.memory), index_.scalar(from->rest), index_.scalar(from->coefficients[0]),
+       index_.scalar(loop.extent), index_.scalar(inner.extent));
+  return true;
+}
+
 void KernelWriter::write_loop(const KernelLoop& loop) {
+  if (write_transposing_copy(loop)) return;
   if (loop.cascade) {
     write_cascaded(loop);
     return;

@@ -9,3 +9,4 @@
 #include "special.h"
 #include "trigonometry.h"
 #include "types.h"
+#include "transpose.h"
