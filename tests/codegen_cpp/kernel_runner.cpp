@@ -48,11 +48,12 @@ double relative_tolerance(DType dtype) {
   }
 }
 
-bool agrees(const Scalar& found, const Scalar& expected, double tolerance) {
+bool agrees(const Scalar& found, const Scalar& expected, const RunOptions& options) {
   if (!is_floating(found.dtype)) return found.integer == expected.integer;
   if (std::isnan(expected.real) || std::isnan(found.real)) return std::isnan(expected.real) == std::isnan(found.real);
   if (found.real == expected.real) return true;
-  const double limit = tolerance * relative_tolerance(found.dtype) * std::max(1.0, std::fabs(expected.real));
+  const double relative = std::max(options.least_tolerance, options.tolerance * relative_tolerance(found.dtype));
+  const double limit = relative * std::max(1.0, std::fabs(expected.real));
   return std::fabs(found.real - expected.real) <= limit;
 }
 
@@ -200,7 +201,7 @@ std::string KernelRunner::compare(const RunOptions& options) {
       int64_t offset = t->buffer->layout.offset && t->buffer->layout.kind == LayoutKind::kAlias ? evaluate(t->buffer->layout.offset, point) : 0;
       for (size_t d = 0; d < t->coordinates.size(); ++d) offset += evaluate(t->coordinates[d], point) * evaluate(t->buffer->layout.strides[d], point);
       const Scalar found = read_element(e.dtype, memory.data + offset * dtype_bytes(e.dtype));
-      if (!agrees(found, e.at(at), options.tolerance))
+      if (!agrees(found, e.at(at), options))
         difference = fmt::format("output {} at [{}]: found {}, expected {}", k, fmt::join(at, ", "), text_of(found), text_of(e.at(at)));
     });
     if (!difference.empty()) return difference;
@@ -209,7 +210,7 @@ std::string KernelRunner::compare(const RunOptions& options) {
     const HostTensor& found = memory_.at(std::get<Buffer*>(program.parameters[position]));
     std::string difference;
     for_each_coordinate(e.sizes, [&](const std::vector<int64_t>& at) {
-      if (difference.empty() && !agrees(found.at(at), e.at(at), options.tolerance))
+      if (difference.empty() && !agrees(found.at(at), e.at(at), options))
         difference = fmt::format("input {} at [{}]: found {}, expected {}", position, fmt::join(at, ", "), text_of(found.at(at)), text_of(e.at(at)));
     });
     if (!difference.empty()) return difference;

@@ -27,6 +27,7 @@ struct RunOptions {
   uint64_t seed = 1;
   int cuts = 0;             // places at which each kernel's range is cut, at random
   double tolerance = 1;     // times the type's own
+  double least_tolerance = 0;  // relative, of floats of every type: what narrow types on the way cost
 };
 
 class KernelRunner {

@@ -190,14 +190,20 @@ void narrow_indices(Kernel& kernel) {
 
 void drop_unused_parameters(Kernel& kernel) {
   std::unordered_set<Expr> numbers;
-  std::vector<bool> used(kernel.parameters.size());
+  std::vector<bool> used(kernel.parameters.size()), read(kernel.parameters.size()), written(kernel.parameters.size());
   auto need = [&](Expr expr) {
     if (!expr) return;
     for (Expr s : free_symbols(expr)) numbers.insert(s);
   };
   for_each_statement(kernel.body, [&](const KernelStatement& s) {
     const bool accesses = s.kind == KernelOp::kLoad || s.kind == KernelOp::kStore;
-    if (accesses && !s.memory.is_scratch) used[s.memory.index] = true;
+    if (accesses && !s.memory.is_scratch) {
+      used[s.memory.index] = true;
+      // A scatter leaves elements as they are, which is reading them.
+      const bool keeps = s.kind == KernelOp::kStore && s.source && s.source->kind == OperationKind::kScatter;
+      if (s.kind == KernelOp::kLoad || keeps) read[s.memory.index] = true;
+      if (s.kind == KernelOp::kStore) written[s.memory.index] = true;
+    }
     need(s.offset);
     need(s.instr.expr);
     if (s.kind == KernelOp::kLoop) need(s.loop->extent);
@@ -210,6 +216,8 @@ void drop_unused_parameters(Kernel& kernel) {
     if (p.kind == KernelParameter::kNumber ? !numbers.contains(p.number) : !used[k]) continue;
     renumbered[k] = static_cast<int>(kept.size());
     kept.push_back(p);
+    if (p.kind == KernelParameter::kNumber) continue;
+    kept.back().kind = !written[k] ? KernelParameter::kInput : read[k] ? KernelParameter::kInOut : KernelParameter::kOutput;
   }
   kernel.parameters = std::move(kept);
   std::function<void(std::vector<KernelStatement>&)> renumber = [&](std::vector<KernelStatement>& body) {

@@ -51,20 +51,20 @@ template <class V, int N> LITZ_INLINE void transpose_vectors(V (&r)[N]) {
 template <class M> LITZ_SLOW void transpose_tile(M* to, i64 to_stride, const M* from, i64 from_stride, i64 rows, i64 columns) {
   constexpr int N = sizeof(M) == 8 ? 4 : sizeof(M) == 1 ? 16 : 8;
   using V = Vec<M, N>;
-  i64 row = 0;
-  for (; row + N <= rows; row += N) {
-    i64 column = 0;
-    for (; column + N <= columns; column += N) {
+  i64 column = 0;
+  for (; column + N <= columns; column += N) {  // along rows of `to` first: its lines are written whole
+    i64 row = 0;
+    for (; row + N <= rows; row += N) {
       V r[N];
       for (int j = 0; j < N; j++) __builtin_memcpy(&r[j], from + (row + j) * from_stride + column, sizeof(V));
       transpose_vectors(r);
       for (int j = 0; j < N; j++) __builtin_memcpy(to + (column + j) * to_stride + row, &r[j], sizeof(V));
     }
-    for (; column < columns; column++)
-      for (int j = 0; j < N; j++) to[column * to_stride + row + j] = from[(row + j) * from_stride + column];
+    for (; row < rows; row++)
+      for (int j = 0; j < N; j++) to[(column + j) * to_stride + row] = from[row * from_stride + column + j];
   }
-  for (; row < rows; row++)
-    for (i64 column = 0; column < columns; column++) to[column * to_stride + row] = from[row * from_stride + column];
+  for (; column < columns; column++)
+    for (i64 row = 0; row < rows; row++) to[column * to_stride + row] = from[row * from_stride + column];
 }
 
 }  // namespace litz
