@@ -114,6 +114,7 @@ Refused compile_kernels_stage(CompileState& s) {
 
 Refused emit_executor_stage(CompileState& s) {
   s.program = std::make_shared<runtime::Program>(emit_executor(*s.wrapper));
+  s.program->profile = s.options.profile;
   return {};
 }
 

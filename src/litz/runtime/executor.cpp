@@ -1,6 +1,9 @@
 #include "litz/runtime/executor.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
 #include <cstring>
 
 #include "litz/runtime/call_state.h"
@@ -95,9 +98,32 @@ void Executor::find_late_specs() {
 }
 
 Executor::~Executor() {
+  if (!line_seconds_.empty()) std::fputs(profile_text().c_str(), stderr);
   for (void* prepared : prepared_) framework_.destroy_extern(framework_.context, prepared);
   delete spare_.load();
   for (CallState* state : spares_) delete state;
+}
+
+std::string Executor::profile_text() const {
+  std::map<std::string, std::pair<double, int>> by_line;  // kernels and ops by name, everything else by kind
+  double total = 0;
+  for (size_t k = 0; k < program_->lines.size(); ++k) {
+    const Line& line = program_->lines[k];
+    std::string name = "memory and numbers";
+    if (auto* kernel = std::get_if<KernelLine>(&line)) name = program_->kernels[kernel->kernel].name;
+    if (auto* call = std::get_if<ExternLine>(&line)) name = program_->callees[call->callee].op;
+    auto& [seconds, count] = by_line[name];
+    seconds += line_seconds_[k];
+    total += line_seconds_[k];
+    ++count;
+  }
+  std::vector<std::pair<double, std::string>> rows;
+  for (const auto& [name, row] : by_line)
+    rows.emplace_back(row.first, fmt::format("  {:10.3f} ms {:5.1f} %  {:3} x {}\n", row.first / calls_ * 1e3, row.first / total * 100, row.second, name));
+  std::sort(rows.rbegin(), rows.rend());
+  std::string text = fmt::format("{}: {} calls, {:.3f} ms a call\n", program_->name, calls_.load(), total / calls_ * 1e3);
+  for (const auto& row : rows) text += row.second;
+  return text;
 }
 
 CallState* Executor::borrow() {
@@ -213,7 +239,9 @@ RunStatus Executor::run_lines(CallState& state, const CallArgument* arguments, s
   const int64_t* kernel_numbers = state.numbers->kernel_numbers.data();
   size_t next_prepared = 0;
   const Framework& f = framework_;
+  if (program_->profile) ++calls_;
   for (const Line& any : program_->lines) {
+    const auto begin = program_->profile ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
     const RunStatus status = std::visit(
         Overloaded{
             [&](const AllocLine& line) {
@@ -298,6 +326,12 @@ RunStatus Executor::run_lines(CallState& state, const CallArgument* arguments, s
             },
         },
         any);
+    if (program_->profile) {
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+      std::lock_guard lock(mutex_);
+      line_seconds_.resize(program_->lines.size());
+      line_seconds_[&any - program_->lines.data()] += taken.count();
+    }
     if (status != RunStatus::kOk) return status;
   }
   return RunStatus::kOk;

@@ -70,6 +70,7 @@ class Executor {
 
  private:
   friend class CallFrame;
+  std::string profile_text() const;
   Executor(std::shared_ptr<const Program> program, const Framework& framework) : program_(std::move(program)), framework_(framework) {}
   void find_late_specs();
   CallState* borrow();
@@ -81,6 +82,8 @@ class Executor {
   void choose_numbers(CallState& state) const;
 
   std::shared_ptr<const Program> program_;
+  mutable std::vector<double> line_seconds_;  // program.profile: per line, over all calls
+  mutable std::atomic<int64_t> calls_{0};
   Framework framework_;
   std::vector<int32_t> device_codes_;      // per program.device_types
   std::vector<void*> prepared_;            // per extern line, in order
@@ -89,7 +92,7 @@ class Executor {
   size_t kernel_numbers_ = 0;              // of all kernel lines together
   size_t most_pointers_ = 0;               // of one kernel line, scratch and error included
   std::atomic<CallState*> spare_ = nullptr;
-  std::mutex mutex_;                       // guards spares_
+  mutable std::mutex mutex_;                       // guards spares_
   std::vector<CallState*> spares_;
 };
 

@@ -126,6 +126,7 @@ struct OutputSpec {
 
 struct Program {
   std::string name;
+  bool profile = false;  // time every line; the executor prints the sums when it goes
   int32_t argument_count = 0;
   std::vector<Slot> argument_slots;        // per argument: its slot, -1 for numbers
   /// Tensors stored with the program; they are passed behind the caller's arguments, so their slots end `argument_slots`.
