@@ -16,6 +16,7 @@
 #include "litz/schedule/decide_layouts.h"
 #include "litz/schedule/fuse.h"
 #include "litz/schedule/inline_producers.h"
+#include "litz/schedule/own_scatter_bases.h"
 #include "litz/wrapper/build_wrapper.h"
 #include "litz/wrapper/emit_executor.h"
 #include "litz/wrapper/plan_memory.h"
@@ -49,6 +50,11 @@ Refused lower_graph_stage(CompileState& s) {
 
 Refused inline_producers_stage(CompileState& s) {
   inline_producers(*s.loops, s.device->target(), s.schedule.refusals);
+  return {};
+}
+
+Refused own_scatter_bases_stage(CompileState& s) {
+  own_scatter_bases(*s.loops);
   return {};
 }
 
@@ -127,6 +133,7 @@ const Stage kStages[] = {
     {{"merge_common_subexpressions", Level::kGraph, "equal pure calls are made once"}, graph_stage<merge_common_subexpressions>},
     {{"eliminate_dead_code", Level::kGraph, "calls that nobody needs are dropped"}, graph_stage<eliminate_dead_code>},
     {{"lower_graph", Level::kLoop, "every op becomes loops over buffers, or an extern call"}, lower_graph_stage},
+    {{"own_scatter_bases", Level::kLoop, "what a scatter writes into belongs to it alone"}, own_scatter_bases_stage},
     // Before layouts: what is left are the buffers that will exist, with their real readers.
     {{"inline_producers", Level::kLoop, "cheap producers are copied into their consumers"}, inline_producers_stage,
      [](const Options& o) { return o.inline_producers; }},

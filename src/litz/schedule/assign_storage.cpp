@@ -41,6 +41,10 @@ void assign_storage(Schedule& schedule) {
   for (auto& group : schedule.groups)
     for (auto& m : group->members)
       for (Buffer* b : m.operation->outputs) {
+        if (m.operation->kind == OperationKind::kScatter) {  // writes into its base (own_scatter_bases)
+          schedule.storage_of[b] = m.operation->scatter_base;
+          continue;
+        }
         Buffer* old = b->version_of;
         if (!old) continue;
         auto read = last_read.find(old);

@@ -265,7 +265,13 @@ std::vector<Access> accesses_of(const GroupMember& member) {
   std::vector<Access> out;
   const Substitution map = axes_of(member);
   const Operation& op = *member.operation;
-  auto mapped = [&](const std::vector<Expr>& c) { return map.empty() ? c : substitute(c, map); };
+  // An axis of extent 1 is at 0: the same point then has the same coordinates.
+  auto pinned = [](Expr e) { return e.is_symbol() && e.extent() && e.extent().is_integer(1) ? e.context().integer(0) : e; };
+  auto mapped = [&](const std::vector<Expr>& c) {
+    std::vector<Expr> out = map.empty() ? c : substitute(c, map);
+    for (Expr& e : out) e = pinned(e);
+    return out;
+  };
   for (const Instr& i : op.body.instrs)
     if (i.op == Op::kLoad) {
       std::vector<Expr> coordinates = mapped(i.coordinates);
@@ -278,7 +284,7 @@ std::vector<Access> accesses_of(const GroupMember& member) {
     if (op.kind == OperationKind::kScatter) {
       at = mapped(op.scatter_coordinates);
     } else {
-      for (int k = 0; k < op.rank; ++k) at.push_back(member.axis_map[k]);
+      for (int k = 0; k < op.rank; ++k) at.push_back(pinned(member.axis_map[k]));
     }
     out.push_back({b, std::move(at), true});
   }

@@ -115,7 +115,8 @@ bool reads_all(const Operation& consumer, const Buffer& buffer, ExprContext& con
   return false;
 }
 
-Body inline_into(const Operation& consumer, const std::unordered_set<const Buffer*>& chosen, ExprContext& context) {
+/// Replaces the consumer's loads of the chosen producers' buffers by their bodies.
+void inline_into(Operation& consumer, const std::unordered_set<const Buffer*>& chosen, ExprContext& context) {
   BodyBuilder builder(context);
   struct Key {
     const Buffer* buffer;
@@ -147,7 +148,9 @@ Body inline_into(const Operation& consumer, const std::unordered_set<const Buffe
   });
   const auto values = replay.run(consumer.body);
   for (ValueId y : consumer.body.yields) builder.yield(values[y]);
-  return builder.take();
+  // Indirect symbols were made anew; the coordinates of a scatter name them.
+  for (Expr& e : consumer.scatter_coordinates) builder.keep(e = substitute(e, replay.map()));
+  consumer.body = builder.take();
 }
 
 }  // namespace
@@ -176,7 +179,7 @@ bool inline_producers(LoopProgram& program, const Target& target, std::vector<Re
         std::any_of(consumers.begin(), consumers.end(), [&](const Operation* c) { return reads_all(*c, *buffer, *program.context); }))
       checked_elsewhere.insert(producer);
     for (Operation* consumer : consumers) {
-      consumer->body = inline_into(*consumer, {buffer}, *program.context);
+      inline_into(*consumer, {buffer}, *program.context);
       consumer->sources.insert(consumer->sources.begin(), producer->sources.begin(), producer->sources.end());
       for (const Instr& i : consumer->body.instrs) {
         if (i.op != Op::kLoad) continue;

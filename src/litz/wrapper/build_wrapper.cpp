@@ -173,6 +173,8 @@ class Builder {
     }
   }
 
+  static bool is_whole(const ExternTensor& t) { return t.coordinates == t.axes && t.sizes == t.buffer->sizes && t.dtype == t.buffer->dtype; }
+
   void declare_outputs() {
     for (const auto& output : loops_.outputs) {
       WrapperOutput w;
@@ -180,11 +182,12 @@ class Builder {
           [&](const auto& v) {
             using T = std::decay_t<decltype(v)>;
             if constexpr (std::is_same_v<T, ExternTensor>) {
-              const TensorId id = view(v);
               const Buffer* b = storage(v.buffer);
+              for (const auto& m : loops_.mutations)  // what was copied back is returned as the input that holds it
+                if (m.last_version == v.buffer && is_whole(v)) b = m.input;
               auto input = position_of_.find(b);
-              if (input != position_of_.end() && id == tensor_of_[b]) w.value = WrapperOutput::Input{input->second};
-              else w.value = TensorRef{id};
+              if (input != position_of_.end() && is_whole(v)) w.value = WrapperOutput::Input{input->second};
+              else w.value = TensorRef{view(v)};
             } else {
               w.value = v;
             }

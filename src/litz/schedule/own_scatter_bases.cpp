@@ -1,0 +1,69 @@
+#include "litz/schedule/own_scatter_bases.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace litz {
+namespace {
+
+/// How many operations and outputs read each buffer.
+std::unordered_map<const Buffer*, int> count_readers(const LoopProgram& program) {
+  std::unordered_map<const Buffer*, int> readers;
+  auto note = [&](const ExternTensor& t) { ++readers[t.buffer]; };
+  for (const Operation* op : program.operations) {
+    for (const Instr& i : op->body.instrs)
+      if (i.op == Op::kLoad) ++readers[i.buffer];
+    if (op->scatter_base) ++readers[op->scatter_base];
+    for (const auto& a : op->arguments) for_each_tensor(a, note);
+    for (const Buffer* b : op->outputs) {
+      if (b->layout.base) ++readers[b->layout.base];
+      if (b->version_of) ++readers[b->version_of];
+    }
+  }
+  for (const auto& out : program.outputs)
+    if (auto* t = std::get_if<ExternTensor>(&out.value)) note(*t);
+  for (const auto& m : program.mutations) ++readers[m.last_version];
+  return readers;
+}
+
+bool same_layout_possible(const Buffer& base, const Buffer& result) {
+  if (base.layout.kind == LayoutKind::kFlexible) return true;
+  return base.layout.kind == LayoutKind::kStrided && result.layout.kind == LayoutKind::kStrided && base.layout.strides == result.layout.strides;
+}
+
+}  // namespace
+
+bool own_scatter_bases(LoopProgram& program) {
+  auto readers = count_readers(program);
+  bool changed = false;
+  std::vector<Operation*> order;
+  const std::vector<Operation*> operations = program.operations;
+  for (Operation* op : operations) {
+    if (op->kind == OperationKind::kScatter) {
+      Buffer* base = op->scatter_base;
+      Buffer* result = op->outputs[0];
+      const bool is_own = base->kind == BufferKind::kComputed && base->definition->kind != OperationKind::kExtern && !base->version_of &&
+                          !base->is_promised && readers[base] == 1 && same_layout_possible(*base, *result);
+      if (!is_own) {
+        Buffer* copy = program.new_buffer(result->name + "_base", base->dtype, base->sizes, base->device);
+        Operation* make = program.new_operation(OperationKind::kPointwise, op->name + "_base");
+        BodyBuilder builder(*program.context);
+        for (Expr size : base->sizes) make->axes.push_back(program.context->axis("i", size));
+        make->rank = static_cast<int>(make->axes.size());
+        builder.yield(builder.load(base, make->axes));
+        make->body = builder.take();
+        make->sources = op->sources;
+        program.set_outputs(make, {copy});
+        op->scatter_base = base = copy;
+        order.push_back(make);
+        changed = true;
+      }
+      if (base->layout.kind == LayoutKind::kFlexible && result->layout.kind == LayoutKind::kStrided) base->layout = result->layout;
+    }
+    order.push_back(op);
+  }
+  program.operations = std::move(order);
+  return changed;
+}
+
+}  // namespace litz
