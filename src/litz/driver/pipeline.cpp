@@ -16,6 +16,7 @@
 #include "litz/schedule/decide_layouts.h"
 #include "litz/schedule/fuse.h"
 #include "litz/schedule/inline_producers.h"
+#include "litz/schedule/meet_required_strides.h"
 #include "litz/schedule/own_scatter_bases.h"
 #include "litz/wrapper/build_wrapper.h"
 #include "litz/wrapper/emit_executor.h"
@@ -59,7 +60,13 @@ Refused own_scatter_bases_stage(CompileState& s) {
 }
 
 Refused decide_layouts_stage(CompileState& s) {
+  prefer_required_strides(*s.loops);
   decide_layouts(*s.loops, s.device->target());
+  return {};
+}
+
+Refused meet_required_strides_stage(CompileState& s) {
+  meet_required_strides(*s.loops);
   return {};
 }
 
@@ -138,6 +145,7 @@ const Stage kStages[] = {
     {{"inline_producers", Level::kLoop, "cheap producers are copied into their consumers"}, inline_producers_stage,
      [](const Options& o) { return o.inline_producers; }},
     {{"decide_layouts", Level::kLoop, "every buffer gets its strides"}, decide_layouts_stage},
+    {{"meet_required_strides", Level::kLoop, "extern calls get the strides that they demand"}, meet_required_strides_stage},
     {{"fuse", Level::kSchedule, "operations that share memory traffic become one kernel"}, fuse_stage},
     {{"assign_storage", Level::kSchedule, "mutations happen in place where they may"}, assign_storage_stage},
     {{"build_kernels", Level::kKernel, "groups become trees of loops over memory"}, build_kernels_stage},

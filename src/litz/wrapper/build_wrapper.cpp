@@ -84,7 +84,8 @@ class Builder {
     LITZ_CHECK(form, "view of {} at offset {} is not strided", t.buffer->name, to_string(offset));
     WrapperTensor v{whole.name, t.dtype, whole.device, t.sizes, form->coefficients, form->rest, nullptr};
     for (size_t d = 0; d < v.sizes.size(); ++d)
-      if (!t.required_strides.empty()) v.strides[d] = t.required_strides[d];  // of dimensions of size 1, where any stride is right
+      if (!t.required_strides.empty() && (v.sizes[d].is_integer(1) || v.sizes[d].is_integer(0)))
+        v.strides[d] = t.required_strides[d];  // where any stride is right, the one that eager shows
     const Expr start = whole.offset ? whole.offset : context().integer(0);
     if (v.sizes == whole.sizes && v.strides == whole.strides && form->rest == start && v.dtype == whole.dtype) return base;
     for (const auto& [known, id] : views_)
