@@ -3,6 +3,7 @@
 // not a byte past the last live element is read or written. Addresses need the alignment of one element only. Dead lanes
 // of a load hold `other` (0 unless given). Offsets and strides count elements, not bytes.
 #include "convert.h"
+#include "masked_access.h"
 
 namespace litz {
 
@@ -27,29 +28,105 @@ template <int W, class M> LITZ_INLINE void copy_first(M* to, const M* from, i32 
   if (n & 1) __builtin_memcpy(to + at, from + at, sizeof(M));
 }
 template <class M, int W> LITZ_INLINE Vec<M, W> load_raw(Tail<W> l, const M* p) {
-  M buffer[W] = {};
-  copy_first<W>(buffer, p, l.n);
-  return load_raw(Full<W>{}, buffer);
-}
-template <class M, int W> LITZ_INLINE void store_raw(Tail<W> l, M* p, Vec<M, W> v) {
-  M buffer[W];
-  store_raw(Full<W>{}, buffer, v);
-  copy_first<W>(p, buffer, l.n);
-}
-
-// Lane by lane at p[at(j)], where `live` says so.
-template <class M, int W, class At, class Live> LITZ_INLINE Vec<M, W> load_lanes(const M* p, At at, Live live) {
-  if constexpr (W == 1) return live(0) ? p[at(0)] : M(0);
+  if constexpr (has_masked_access<M, W>) return masked_load<M, W>(p, first_lanes<W>(l.n));
   else {
-    Vec<M, W> v = 0;
-    for (int j = 0; j < W; j++)
-      if (live(j)) v[j] = p[at(j)];
-    return v;
+    M buffer[W] = {};
+    copy_first<W>(buffer, p, l.n);
+    return load_raw(Full<W>{}, buffer);
   }
 }
-template <class M, int W, class At, class Live> LITZ_INLINE void store_lanes(M* p, Vec<M, W> v, At at, Live live) {
-  for (int j = 0; j < W; j++)
-    if (live(j)) p[at(j)] = lane(v, j);
+template <class M, int W> LITZ_INLINE void store_raw(Tail<W> l, M* p, Vec<M, W> v) {
+  if constexpr (has_masked_access<M, W>) masked_store<M, W>(p, v, first_lanes<W>(l.n));
+  else {
+    M buffer[W];
+    store_raw(Full<W>{}, buffer, v);
+    copy_first<W>(p, buffer, l.n);
+  }
+}
+
+// Lane by lane at p[at[j]]: straight code for whole steps, else a loop over the live lanes that `chosen` admits, so that rare
+// code stays small. `at` is a Stride or an Offsets, `chosen` a mask in memory or null.
+struct Stride {
+  i64 step;
+  template <int W> LITZ_BODY Stride in_memory() const { return *this; }
+  LITZ_BODY i64 operator[](int j) const { return j * step; }
+};
+template <class O, int W> struct OffsetArray {
+  O at[W];
+  LITZ_BODY i64 operator[](int j) const { return (i64)at[j]; }
+};
+template <class V> struct Offsets {
+  V v;
+  template <int W> LITZ_BODY OffsetArray<Element<V>, W> in_memory() const { return __builtin_bit_cast(OffsetArray<Element<V>, W>, v); }
+  LITZ_BODY i64 operator[](int j) const { return (i64)lane(v, j); }
+};
+template <class V> LITZ_INLINE Offsets<V> offsets(V v) { return {v}; }
+template <int W> LITZ_INLINE i32 live_count(Full<W>) { return W; }
+template <int W> LITZ_INLINE i32 live_count(Tail<W> l) { return l.n; }
+template <class L> inline constexpr bool is_full = false;
+template <int W> inline constexpr bool is_full<Full<W>> = true;
+
+template <class M, class L, class At> LITZ_INLINE Vec<M, L::width> load_lanes(L l, const M* p, At at) {
+  constexpr int W = L::width;
+  Vec<M, W> v = 0;
+  if constexpr (W == 1) {
+    if (live_count(l) > 0) v = p[at[0]];
+  } else if constexpr (is_full<L>) {
+    for (int j = 0; j < W; j++) v[j] = p[at[j]];
+  } else {
+    M buffer[W] = {};
+    auto where_to = at.template in_memory<W>();
+#pragma clang loop unroll(disable)
+    for (int j = 0; j < l.n; j++) buffer[j] = p[where_to[j]];
+    __builtin_memcpy(&v, buffer, sizeof v);
+  }
+  return v;
+}
+template <class M, class L, class At> LITZ_INLINE Vec<M, L::width> load_lanes(L l, const M* p, At at, Mask<L::width> k) {
+  constexpr int W = L::width;
+  Vec<M, W> v = 0;
+  if constexpr (W == 1) {
+    if (k && live_count(l) > 0) v = p[at[0]];
+  } else {
+    M buffer[W] = {};
+    i32 chosen[W];
+    __builtin_memcpy(chosen, &k.m, sizeof chosen);
+    auto where_to = at.template in_memory<W>();
+#pragma clang loop unroll(disable)
+    for (int j = 0; j < live_count(l); j++)
+      if (chosen[j]) buffer[j] = p[where_to[j]];
+    __builtin_memcpy(&v, buffer, sizeof v);
+  }
+  return v;
+}
+template <class M, class L, class At> LITZ_INLINE void store_lanes(L l, M* p, Vec<M, L::width> v, At at) {
+  constexpr int W = L::width;
+  if constexpr (W == 1) {
+    if (live_count(l) > 0) p[at[0]] = v;
+  } else if constexpr (is_full<L>) {
+    for (int j = 0; j < W; j++) p[at[j]] = v[j];
+  } else {
+    M buffer[W];
+    __builtin_memcpy(buffer, &v, sizeof buffer);
+    auto where_to = at.template in_memory<W>();
+#pragma clang loop unroll(disable)
+    for (int j = 0; j < l.n; j++) p[where_to[j]] = buffer[j];
+  }
+}
+template <class M, class L, class At> LITZ_INLINE void store_lanes(L l, M* p, Vec<M, L::width> v, At at, Mask<L::width> k) {
+  constexpr int W = L::width;
+  if constexpr (W == 1) {
+    if (k && live_count(l) > 0) p[at[0]] = v;
+  } else {
+    M buffer[W];
+    i32 chosen[W];
+    __builtin_memcpy(buffer, &v, sizeof buffer);
+    __builtin_memcpy(chosen, &k.m, sizeof chosen);
+    auto where_to = at.template in_memory<W>();
+#pragma clang loop unroll(disable)
+    for (int j = 0; j < live_count(l); j++)
+      if (chosen[j]) p[where_to[j]] = buffer[j];
+  }
 }
 template <int W> LITZ_INLINE bool is_alive(Full<W>, int) { return true; }
 template <int W> LITZ_INLINE bool is_alive(Tail<W> l, int j) { return j < l.n; }
@@ -69,39 +146,45 @@ template <class L, class T> LITZ_INLINE void store(L l, T* p, Value<T, L::width>
 /// Lanes whose mask is false read nothing and hold `other`.
 template <class L, class T>
 LITZ_INLINE Value<T, L::width> load_masked(L l, const T* p, Mask<L::width> k, typename Storage<T>::Register other) {
-  auto v = load_lanes<Memory<T>, L::width>(raw(p), [](int j) { return j; }, [&](int j) { return is_alive(l, j) && lane(k, j); });
-  return where(k, keep(l, decode<T>(v), splat<T>(l, other)), splat<T>(l, other));
+  using M = Memory<T>;
+  constexpr int W = L::width;
+  k = keep(l, k, splat<bool>(l, false));
+  Vec<M, W> v;
+  if constexpr (has_masked_access<M, W>) v = masked_load<M, W>(raw(p), chosen_lanes(k));
+  else v = load_lanes(l, raw(p), Stride{1}, k);
+  return where(k, decode<T>(v), splat<T>(l, other));
 }
 template <class L, class T> LITZ_INLINE void store_masked(L l, T* p, Mask<L::width> k, Value<T, L::width> v) {
-  store_lanes<Memory<T>, L::width>(raw(p), encode<T>(v), [](int j) { return j; }, [&](int j) { return is_alive(l, j) && lane(k, j); });
+  using M = Memory<T>;
+  constexpr int W = L::width;
+  if constexpr (has_masked_access<M, W>) masked_store<M, W>(raw(p), encode<T>(v), chosen_lanes(keep(l, k, splat<bool>(l, false))));
+  else store_lanes(l, raw(p), encode<T>(v), Stride{1}, k);
 }
 
 /// p[0], p[stride], p[2 * stride], ...
 template <class L, class T> LITZ_INLINE Value<T, L::width> load_strided(L l, const T* p, i64 stride) {
-  return decode<T>(load_lanes<Memory<T>, L::width>(raw(p), [&](int j) { return j * stride; }, [&](int j) { return is_alive(l, j); }));
+  return decode<T>(load_lanes(l, raw(p), Stride{stride}));
 }
 template <class L, class T> LITZ_INLINE void store_strided(L l, T* p, i64 stride, Value<T, L::width> v) {
-  store_lanes<Memory<T>, L::width>(raw(p), encode<T>(v), [&](int j) { return j * stride; }, [&](int j) { return is_alive(l, j); });
+  store_lanes(l, raw(p), encode<T>(v), Stride{stride});
 }
 
 /// p[offset] lane by lane; offsets of any integer type.
 template <class L, class T, class O> LITZ_INLINE Value<T, L::width> gather(L l, const T* p, O offset) {
-  return decode<T>(load_lanes<Memory<T>, L::width>(raw(p), [&](int j) { return (i64)lane(offset, j); }, [&](int j) { return is_alive(l, j); }));
+  return decode<T>(load_lanes(l, raw(p), offsets(offset)));
 }
 template <class L, class T, class O>
 LITZ_INLINE Value<T, L::width> gather_masked(L l, const T* p, O offset, Mask<L::width> k, typename Storage<T>::Register other) {
-  auto v = load_lanes<Memory<T>, L::width>(raw(p), [&](int j) { return (i64)lane(offset, j); },
-                                           [&](int j) { return is_alive(l, j) && lane(k, j); });
-  return where(k, keep(l, decode<T>(v), splat<T>(l, other)), splat<T>(l, other));
+  k = keep(l, k, splat<bool>(l, false));
+  return where(k, decode<T>(load_lanes(l, raw(p), offsets(offset), k)), splat<T>(l, other));
 }
 /// Lanes are written in order: of equal offsets the last live lane stays.
 template <class L, class T, class O> LITZ_INLINE void scatter(L l, T* p, O offset, Value<T, L::width> v) {
-  store_lanes<Memory<T>, L::width>(raw(p), encode<T>(v), [&](int j) { return (i64)lane(offset, j); }, [&](int j) { return is_alive(l, j); });
+  store_lanes(l, raw(p), encode<T>(v), offsets(offset));
 }
 template <class L, class T, class O>
 LITZ_INLINE void scatter_masked(L l, T* p, O offset, Mask<L::width> k, Value<T, L::width> v) {
-  store_lanes<Memory<T>, L::width>(raw(p), encode<T>(v), [&](int j) { return (i64)lane(offset, j); },
-                                   [&](int j) { return is_alive(l, j) && lane(k, j); });
+  store_lanes(l, raw(p), encode<T>(v), offsets(offset), k);
 }
 
 }  // namespace litz
