@@ -59,6 +59,8 @@ def library(isa):
     for dtype in ALL:
         for lanes in LANES[isa]:
             kernels[f"where_{CPP[dtype]}_{lanes}"] = ((torch.bool, dtype, dtype), dtype, lanes, "where(a, b, c)")
+    for word, lanes in itertools.product(range(4), LANES[isa]):
+        kernels[f"philox_{word}_{lanes}"] = ((torch.int64, torch.int64), torch.uint32, lanes, f"philox(a, b).c{word}")
     for dtype in (torch.float16, torch.bfloat16):
         kernels[f"nextafter_{CPP[dtype]}_8"] = ((dtype, dtype), dtype, 8, f"nextafter_of<{CPP[dtype]}>(a, b)")
     return Library(kernels, isa)
@@ -164,6 +166,25 @@ def test_nextafter_steps_in_the_narrow_format(ops, dtype):
     expected = torch.tensor(steps, dtype=torch.float32).to(dtype)
     got = ops.call(f"nextafter_{CPP[dtype]}_8", a, b)
     assert_same(torch.where(got == 0, got.abs(), got), torch.where(expected == 0, expected.abs(), expected), a, b)
+
+
+def philox(seed, offset):
+    c, k = [offset % 2**32, offset // 2**32 % 2**32, 0, 0], [seed % 2**32, seed // 2**32 % 2**32]
+    for _ in range(10):
+        p, q = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [q >> 32 ^ c[1] ^ k[0], q % 2**32, p >> 32 ^ c[3] ^ k[1], p % 2**32]
+        k = [(k[0] + 0x9E3779B9) % 2**32, (k[1] + 0xBB67AE85) % 2**32]
+    return c
+
+
+def test_philox_gives_the_published_words(ops):
+    assert philox(0, 0) == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]  # Random123's known answers
+    seeds = interesting(torch.int64)
+    offsets = seeds.flip(0)
+    expected = torch.tensor([philox(s, o) for s, o in zip(seeds.tolist(), offsets.tolist())])
+    for word, lanes in itertools.product(range(4), lane_counts(ops)):
+        got = ops.call(f"philox_{word}_{lanes}", seeds, offsets)
+        assert_same(got.to(torch.int64), expected[:, word], seeds, offsets)
 
 
 def test_integer_division_of_the_least_integer_wraps_and_by_zero_does_not_trap(ops):

@@ -6,6 +6,7 @@
 #include "division.h"
 #include "exponential.h"
 #include "memory.h"
+#include "random.h"
 #include "special.h"
 #include "trigonometry.h"
 #include "types.h"
