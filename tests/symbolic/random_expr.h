@@ -1,6 +1,7 @@
 #pragma once
-// Random expressions in two forms: as Litz builds (and simplifies) them, and as a tree that is evaluated by the definition of each
-// operation, with no simplification. Written as programs of a stack machine, so that a failing one shrinks by losing steps.
+// Random expressions in two forms: as Litz builds (and simplifies) them, and as a tree that is evaluated by the
+// definition of each operation, with no simplification. Written as programs of a stack machine, so that a failing one
+// shrinks by losing steps.
 #include <optional>
 #include <random>
 #include <string>
@@ -33,7 +34,8 @@ class Universe {
 
 enum class Style {
   kAny,    // every operation on everything
-  kIndex,  // what index arithmetic looks like: sums of terms, divided by sizes and their products, sometimes put together again
+  kIndex,  // what index arithmetic looks like: sums of terms, divided by sizes and their products, sometimes put
+           // together again
 };
 
 struct RandomExpr {

@@ -49,7 +49,8 @@ TEST_F(SizeVarsTest, WhatIsProvenNeedsNoAssertion) {
 }
 
 TEST_F(SizeVarsTest, WhatIsProvenFalseIsTheUsersError) {
-  EXPECT_EQ(message<UserError>([&] { sizes.check_equals(s2, parse("65"), "too long"); }), "a size check cannot hold: too long");
+  EXPECT_EQ(message<UserError>([&] { sizes.check_equals(s2, parse("65"), "too long"); }),
+            "a size check cannot hold: too long");
   EXPECT_FALSE(sizes.expect_true(parse("s0 < 2")));
   EXPECT_TRUE(sizes.assertions().empty());
 }
@@ -87,14 +88,17 @@ TEST_F(SizeVarsTest, AGuardingHintBinds) {
   EXPECT_EQ(sizes.take_new_guards().size(), 0u);
   EXPECT_EQ(sizes.guarding_hint(parse("7"), ""), 7);
   EXPECT_EQ(message<UserError>([&] { sizes.guarding_hint(u0, "the grid"); }),
-            "the compiler needs the value of u0, which is known only when the graph runs, for the grid; mark the size as static or check it");
+            "the compiler needs the value of u0, which is known only when the graph runs, for the grid; mark the size "
+            "as static or check it");
 }
 
 TEST_F(SizeVarsTest, NoGuardIsAddedOnceTheyAreFrozen) {
   sizes.guarding_hint(s0);
   sizes.freeze_guards();
   EXPECT_EQ(sizes.guarding_hint(s0), 32);
-  EXPECT_NE(message<InternalError>([&] { sizes.guarding_hint(s1, "tiling"); }).find("guard s1 == 32 is added after guards were frozen, for tiling"),
+  EXPECT_NE(message<InternalError>([&] {
+              sizes.guarding_hint(s1, "tiling");
+            }).find("guard s1 == 32 is added after guards were frozen, for tiling"),
             std::string::npos);
   sizes.check_equals(s1, s2);
   EXPECT_EQ(sizes.assertions().size(), 1u);

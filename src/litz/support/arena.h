@@ -1,6 +1,6 @@
 #pragma once
-// Memory for nodes that live as long as their owner: bump allocation, freed all at once, addresses stable. Destructors do not
-// run, so only trivially destructible types go in.
+// Memory for nodes that live as long as their owner: bump allocation, freed all at once, addresses stable. Destructors
+// do not run, so only trivially destructible types go in.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -1,10 +1,11 @@
 #pragma once
-// Integer expressions compiled to a flat register program, for the run time: no expression, context or name is left. Made by
-// compile_exprs (symbolic/bytecode.h). Plain data: it can be written to a package.
+// Integer expressions compiled to a flat register program, for the run time: no expression, context or name is left.
+// Made by compile_exprs (symbolic/bytecode.h). Plain data: it can be written to a package.
 //
-// Use: initialise(program, out) once, which stores the outputs that are constants; then evaluate(program, symbols, out) for each
-// tuple of symbols, which stores the others and costs nothing for constants. `symbols` and `out` may be the same array, so a later
-// program can read entries that an earlier one (or an op) wrote; it must not write an entry that it reads.
+// Use: initialise(program, out) once, which stores the outputs that are constants; then evaluate(program, symbols, out)
+// for each tuple of symbols, which stores the others and costs nothing for constants. `symbols` and `out` may be the
+// same array, so a later program can read entries that an earlier one (or an op) wrote; it must not write an entry that
+// it reads.
 #include <cstdint>
 #include <string>
 #include <utility>

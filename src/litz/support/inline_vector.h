@@ -1,6 +1,6 @@
 #pragma once
-// A vector of trivially copyable items whose first N live in the object: for lists that are short nearly always and are built
-// millions of times. Growing past N moves to the heap.
+// A vector of trivially copyable items whose first N live in the object: for lists that are short nearly always and are
+// built millions of times. Growing past N moves to the heap.
 #include <cstddef>
 #include <cstring>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
-// Division of 64-bit integers as Python and our expressions have it: towards minus infinity, the remainder takes the divisor's
-// sign. The divisor is not 0. The one quotient that does not fit (the least integer by -1) saturates.
+// Division of 64-bit integers as Python and our expressions have it: towards minus infinity, the remainder takes the
+// divisor's sign. The divisor is not 0. The one quotient that does not fit (the least integer by -1) saturates.
 #include <cstdint>
 #include <limits>
 

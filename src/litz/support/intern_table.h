@@ -1,6 +1,6 @@
 #pragma once
-// A set of nodes by content, for hash-consing: equal content, one address. The table keeps pointers and hashes only; the
-// owner keeps the nodes (an Arena) and says when two contents are equal. Nothing is ever removed.
+// A set of nodes by content, for hash-consing: equal content, one address. The table keeps pointers and hashes only;
+// the owner keeps the nodes (an Arena) and says when two contents are equal. Nothing is ever removed.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,6 @@
 #pragma once
-// Expressions as programs for the run time (support/expr_program.h): common parts are computed once, constants not at all.
+// Expressions as programs for the run time (support/expr_program.h): common parts are computed once, constants not at
+// all.
 #include <span>
 
 #include "litz/support/expr_program.h"
@@ -13,9 +14,10 @@ struct SymbolSlot {
   uint32_t entry;
 };
 
-/// Output k goes to entry targets[k] of `out`, or to entry k when `targets` is empty. A symbol without a slot is a check failure.
-/// A branch of a select that is not taken is not computed, so a division in it does not count.
-ExprProgram compile_exprs(std::span<const Expr> outputs, std::span<const SymbolSlot> slots, std::span<const uint32_t> targets = {});
+/// Output k goes to entry targets[k] of `out`, or to entry k when `targets` is empty. A symbol without a slot is a
+/// check failure. A branch of a select that is not taken is not computed, so a division in it does not count.
+ExprProgram compile_exprs(std::span<const Expr> outputs, std::span<const SymbolSlot> slots,
+                          std::span<const uint32_t> targets = {});
 /// symbols[k] lies in entry k.
 ExprProgram compile_exprs(std::span<const Expr> outputs, std::span<const Expr> symbols);
 

@@ -1,16 +1,17 @@
 #pragma once
 // Integer (and boolean) expressions over symbols. Nodes are interned in an ExprContext, immutable, canonical on
-// construction and compared by pointer: two expressions that the rules can bring to one form are one node. A symbol carries its
-// range for life, so a simplification that uses ranges can be made at construction and never depends on where it is asked.
+// construction and compared by pointer: two expressions that the rules can bring to one form are one node. A symbol
+// carries its range for life, so a simplification that uses ranges can be made at construction and never depends on
+// where it is asked.
 //
-// Semantics: 64-bit integers without overflow (an expression whose value leaves int64 is a bug of the program it came from).
-// floor_div and mod round towards minus infinity, as in Python; their divisor is never zero. A loop variable lies within its
-// extent wherever its value is asked for, so an empty loop proves nothing wrong.
+// Semantics: 64-bit integers without overflow (an expression whose value leaves int64 is a bug of the program it came
+// from). floor_div and mod round towards minus infinity, as in Python; their divisor is never zero. A loop variable
+// lies within its extent wherever its value is asked for, so an empty loop proves nothing wrong.
 //
-// Canonical forms: a sum holds no sums and no equal terms, a product no sums (integers and products are distributed over them,
-// so affine forms are equal when they are equal as polynomials), terms and factors stand in one structural order (loop variables
-// first, sizes last) that does not depend on the order of creation of anything but symbols. Comparisons have all terms of
-// positive sign, none on both sides. A context serves one thread at a time.
+// Canonical forms: a sum holds no sums and no equal terms, a product no sums (integers and products are distributed
+// over them, so affine forms are equal when they are equal as polynomials), terms and factors stand in one structural
+// order (loop variables first, sizes last) that does not depend on the order of creation of anything but symbols.
+// Comparisons have all terms of positive sign, none on both sides. A context serves one thread at a time.
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -31,7 +32,7 @@ enum class ExprKind : uint8_t {
   kMul,       // n-ary: product of factors, constant first; a power repeats its base
   kFloorDiv,  // operands: dividend, divisor
   kMod,
-  kMin,       // n-ary
+  kMin,  // n-ary
   kMax,
   // Booleans: value 0 or 1.
   kEq,
@@ -126,8 +127,8 @@ struct ExprNode {
   const Expr* operands;
   Expr core;  // what like terms share: a product without its constant factor; otherwise the node itself
   const SymbolData* symbol;
-  /// The value at four points of the space of symbols, fixed per context: one of them below zero refutes "at least zero" before
-  /// any proof is tried.
+  /// The value at four points of the space of symbols, fixed per context: one of them below zero refutes "at least
+  /// zero" before any proof is tried.
   int64_t samples[kSamples];
 };
 
@@ -200,11 +201,11 @@ Expr logical_or(Expr a, Expr b);
 Expr logical_not(Expr a);
 Expr select(Expr condition, Expr if_true, Expr if_false);
 
-/// Whether the value is at least 0 wherever loop variables lie in their extents and symbols in their ranges. False means "not
-/// proven". Correlated terms are seen: s0 - 1 - i0 is proven for i0 < s0.
+/// Whether the value is at least 0 wherever loop variables lie in their extents and symbols in their ranges. False
+/// means "not proven". Correlated terms are seen: s0 - 1 - i0 is proven for i0 < s0.
 bool provably_nonnegative(Expr expr);
-/// The least and the greatest value over all loop variables and indirect indices, as expressions of sizes; exact where expr is
-/// affine in them, otherwise a bound. Nullopt where none is found.
+/// The least and the greatest value over all loop variables and indirect indices, as expressions of sizes; exact where
+/// expr is affine in them, otherwise a bound. Nullopt where none is found.
 std::optional<Expr> lower_bound(Expr expr);
 std::optional<Expr> upper_bound(Expr expr);
 
@@ -217,11 +218,12 @@ std::vector<Expr> substitute(std::span<const Expr> exprs, const Substitution& ma
 std::vector<Expr> free_symbols(Expr expr);
 bool depends_on(Expr expr, Expr symbol);
 
-/// The value when each symbol has the value that `value_of` gives; nullopt where it gives none, a divisor is zero or 64 bits
-/// are left. For tests, hints and constants; the run time has ExprProgram.
+/// The value when each symbol has the value that `value_of` gives; nullopt where it gives none, a divisor is zero or 64
+/// bits are left. For tests, hints and constants; the run time has ExprProgram.
 std::optional<int64_t> evaluate(Expr expr, const std::function<std::optional<int64_t>(Expr symbol)>& value_of);
 
-/// expr = sum of coefficients[i] * symbols[i] + rest, where neither the coefficients nor rest contain any of the symbols.
+/// expr = sum of coefficients[i] * symbols[i] + rest, where neither the coefficients nor rest contain any of the
+/// symbols.
 struct LinearForm {
   std::vector<Expr> coefficients;
   Expr rest;
@@ -229,15 +231,15 @@ struct LinearForm {
 /// Nullopt when expr is not affine in the symbols.
 std::optional<LinearForm> linear_form(Expr expr, std::span<const Expr> symbols);
 
-/// Row-major position of coordinates in a shape, and its inverse. The inverse of the position of axes that tile the shape
-/// gives the axes back.
+/// Row-major position of coordinates in a shape, and its inverse. The inverse of the position of axes that tile the
+/// shape gives the axes back.
 Expr flatten(ExprContext& context, std::span<const Expr> coordinates, std::span<const Expr> sizes);
 std::vector<Expr> unflatten(Expr position, std::span<const Expr> sizes);
 
 /// Python syntax: "s0*768 + i1", "i0 // 4", "i0 % 4", "min(a, b)", "a < b and c == d"; and "select(c, a, b)".
 std::string to_string(Expr expr);
-/// Reads what to_string writes, and what SymPy and PyTorch write for the same: powers, Max, Min, Mod, FloorDiv, CeilDiv,
-/// ModularIndexing, Eq, ... Symbols must exist. Throws UserError with the column.
+/// Reads what to_string writes, and what SymPy and PyTorch write for the same: powers, Max, Min, Mod, FloorDiv,
+/// CeilDiv, ModularIndexing, Eq, ... Symbols must exist. Throws UserError with the column.
 Expr parse_expr(ExprContext& context, std::string_view text);
 
 }  // namespace litz

@@ -21,11 +21,11 @@ class ExprOverflow : public UserError {
 };
 
 enum ExprFlag : uint8_t {
-  kFlagExactRange = 1,   // the interval of constants is exact: affine in symbols that have constant bounds
-  kFlagModFactor = 2,    // a mod among the factors of a term: sums look for partners to merge
-  kFlagCompound = 4,     // somewhere inside: anything but sums and products of symbols
-  kFlagLoopSymbol = 8,   // somewhere inside: an axis or indirect index
-  kFlagBoolean = 16,     // value 0 or 1 by kind
+  kFlagExactRange = 1,  // the interval of constants is exact: affine in symbols that have constant bounds
+  kFlagModFactor = 2,   // a mod among the factors of a term: sums look for partners to merge
+  kFlagCompound = 4,    // somewhere inside: anything but sums and products of symbols
+  kFlagLoopSymbol = 8,  // somewhere inside: an axis or indirect index
+  kFlagBoolean = 16,    // value 0 or 1 by kind
 };
 
 /// Names of the memoised binary constructors.
@@ -69,8 +69,8 @@ struct ExprContext::Impl {
   static constexpr size_t kMemoSize = 8192;
   std::unique_ptr<Memo[]> memos;
   std::unordered_map<Expr, bool> nonnegative;  // proofs; ranges are for life, so they stay true (and false)
-  // A proof within a proof within ... is cut off at a depth. What was decided under a cut is not remembered, so that the
-  // canonical form of an expression does not depend on where it was built first.
+  // A proof within a proof within ... is cut off at a depth. What was decided under a cut is not remembered, so that
+  // the canonical form of an expression does not depend on where it was built first.
   int proof_depth = 0;
   int proof_steps = 0;
   uint64_t proof_cuts = 0;

@@ -1,4 +1,5 @@
-// floor_div and mod. Both come from one reduction of (dividend, divisor), so that they stay partners that sums can merge again:
+// floor_div and mod. Both come from one reduction of (dividend, divisor), so that they stay partners that sums can
+// merge again:
 //   floor_div(n0, d0) = quotient + sign * floor_div(n, d)        mod(n0, d0) = offset + scale * mod(n, d)
 // Rules rewrite (n, d) until none applies or one decides the rest. Proofs: docs/math/div_mod.md.
 #include <algorithm>
@@ -110,7 +111,8 @@ Outcome drop_low_part(Division& s) {
     Term candidate = common_content(s.impl, whole, term);
     if (candidate.coefficient == 1 && !candidate.core) continue;
     bool known = false;
-    for (const Term& other : candidates) known |= other.coefficient == candidate.coefficient && other.core == candidate.core;
+    for (const Term& other : candidates)
+      known |= other.coefficient == candidate.coefficient && other.core == candidate.core;
     if (!known && candidates.size() < 8) candidates.push_back(candidate);
   }
   auto size = [](const Term& t) { return t.core ? factors_of(t.core).size() : 0; };
@@ -170,7 +172,8 @@ void reduce(Division& s) {
   }
 }
 
-// The one floor_div among the terms of a dividend: x // a + rest, where rest holds nothing but sums and products of symbols.
+// The one floor_div among the terms of a dividend: x // a + rest, where rest holds nothing but sums and products of
+// symbols.
 struct NestedFloor {
   Expr x, a, rest;
 };
@@ -195,7 +198,8 @@ Expr floor_atom(Division& s) {
     return floor_div(nested->x + nested->a * nested->rest, nested->a * d);
   // (x % (d*b)) // d = (x // d) % b for d > 0, b > 0.
   if (n.kind() == ExprKind::kMod && s.divisor_positive())
-    if (std::optional<Expr> b = divide_exactly(n.operands()[1], d); b && prove_positive(*b)) return mod(floor_div(n.operands()[0], d), *b);
+    if (std::optional<Expr> b = divide_exactly(n.operands()[1], d); b && prove_positive(*b))
+      return mod(floor_div(n.operands()[0], d), *b);
   Expr operands[] = {n, d};
   return s.impl.intern(ExprKind::kFloorDiv, operands);
 }

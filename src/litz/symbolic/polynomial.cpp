@@ -33,7 +33,9 @@ void Polynomial::add_term(int64_t coefficient, Expr core) {
 
 void Polynomial::add(Expr e, int64_t scale) {
   switch (e.kind()) {
-    case ExprKind::kInteger: add_constant(checked_mul(e.node()->value, scale)); return;
+    case ExprKind::kInteger:
+      add_constant(checked_mul(e.node()->value, scale));
+      return;
     case ExprKind::kAdd:
       for (Expr operand : e.operands()) add(operand, scale);
       return;
@@ -47,7 +49,9 @@ void Polynomial::add(Expr e, int64_t scale) {
 void Polynomial::add_product(int64_t scale, Expr core, Expr e) {
   if (!core) return add(e, scale);
   switch (e.kind()) {
-    case ExprKind::kInteger: add_term(checked_mul(e.node()->value, scale), core); return;
+    case ExprKind::kInteger:
+      add_term(checked_mul(e.node()->value, scale), core);
+      return;
     case ExprKind::kAdd:
       for (Expr operand : e.operands()) add_product(scale, core, operand);
       return;
@@ -74,13 +78,15 @@ void Polynomial::collect() {
   size_t kept = 0;
   for (size_t i = 0; i < terms.size();) {
     Term term = terms[i++];
-    for (; i < terms.size() && terms[i].core == term.core; ++i) term.coefficient = checked_add(term.coefficient, terms[i].coefficient);
+    for (; i < terms.size() && terms[i].core == term.core; ++i)
+      term.coefficient = checked_add(term.coefficient, terms[i].coefficient);
     if (term.coefficient != 0) terms[kept++] = term;
   }
   terms.resize_down(kept);
 }
 
-// Defined in merge_div_mod.cpp: replaces x//d*d + x%d by x and (x//a)%b*a + x%a by x%(a*b); true when something changed.
+// Defined in merge_div_mod.cpp: replaces x//d*d + x%d by x and (x//a)%b*a + x%a by x%(a*b); true when something
+// changed.
 bool merge_div_mod(ExprContext::Impl& impl, Polynomial& sum);
 
 Expr Polynomial::to_expr() {
@@ -112,7 +118,8 @@ Expr multiply_cores(ExprContext::Impl& impl, Expr a, Expr b) {
   InlineVector<Expr, 8> merged;
   std::span<const Expr> left = factors_of(a), right = factors_of(b);
   size_t i = 0, j = 0;
-  while (i < left.size() && j < right.size()) merged.push_back(compare_exprs(left[i], right[j]) <= 0 ? left[i++] : right[j++]);
+  while (i < left.size() && j < right.size())
+    merged.push_back(compare_exprs(left[i], right[j]) <= 0 ? left[i++] : right[j++]);
   merged.append(left.subspan(i));
   merged.append(right.subspan(j));
   return impl.intern(ExprKind::kMul, merged);
@@ -210,8 +217,8 @@ PolynomialDivision divide_by_term(ExprContext::Impl& impl, Expr dividend, Term d
   return {quotient.to_expr(), remainder.to_expr()};
 }
 
-// One pass over the terms of the dividend with the leading term of the divisor. `greedy` takes only the steps that shorten the
-// remainder; otherwise every step is taken, as in long division.
+// One pass over the terms of the dividend with the leading term of the divisor. `greedy` takes only the steps that
+// shorten the remainder; otherwise every step is taken, as in long division.
 PolynomialDivision divide_by_sum(ExprContext::Impl& impl, Expr dividend, Expr divisor, bool greedy) {
   Polynomial quotient(impl), rest(impl);
   rest.add(dividend);

@@ -1,8 +1,8 @@
 #pragma once
-// Sums of integer multiples of monomials: what kAdd and kMul nodes are, taken apart and put together. A monomial ("core") is an
-// atom (a symbol, a floor_div, a min, ...) or a kMul of atoms without a constant. The order of monomials is lexicographic with
-// the first atom as the greatest variable: a monomial order, so the first term of a canonical sum is its leading term, and
-// division by a sum ends.
+// Sums of integer multiples of monomials: what kAdd and kMul nodes are, taken apart and put together. A monomial
+// ("core") is an atom (a symbol, a floor_div, a min, ...) or a kMul of atoms without a constant. The order of monomials
+// is lexicographic with the first atom as the greatest variable: a monomial order, so the first term of a canonical sum
+// is its leading term, and division by a sum ends.
 #include "litz/symbolic/expr_context.h"
 
 namespace litz {
@@ -52,8 +52,8 @@ std::optional<Expr> divide_cores(ExprContext::Impl& impl, Expr monomial, Expr di
 /// Greatest common monomial; null is 1.
 Expr common_core(ExprContext::Impl& impl, Expr a, Expr b);
 
-/// dividend = quotient * divisor + remainder as polynomials, with as much in the quotient as makes the remainder shorter. For
-/// an integer divisor the constant of the remainder lies in [0, |divisor|).
+/// dividend = quotient * divisor + remainder as polynomials, with as much in the quotient as makes the remainder
+/// shorter. For an integer divisor the constant of the remainder lies in [0, |divisor|).
 struct PolynomialDivision {
   Expr quotient;
   Expr remainder;

@@ -38,8 +38,8 @@ Sign sign_of(Expr e) {
   return Sign::kUnknown;
 }
 
-/// Distinct atoms of the terms: compound ones, then loop symbols, then sizes. Compound ones first, while the terms that they
-/// correlate with are still there.
+/// Distinct atoms of the terms: compound ones, then loop symbols, then sizes. Compound ones first, while the terms that
+/// they correlate with are still there.
 void list_atoms(Expr e, InlineVector<Expr, 16>& atoms) {
   auto group = [](Expr atom) { return !atom.is_symbol() ? 0 : is_loop_symbol(atom) ? 1 : 2; };
   for (int wanted = 0; wanted < 3; ++wanted)
@@ -109,7 +109,8 @@ bool prove_with_atom(Expr atom, const Split& split, bool coefficient_nonnegative
     case ExprKind::kSelect:
       if (every_operand(operands.subspan(1))) return true;
       break;
-    default: break;
+    default:
+      break;
   }
   int64_t constant = coefficient_nonnegative ? atom.range().lower : atom.range().upper;
   return constant != -kIntInf && constant != kIntInf && with(atom.context().integer(constant));
@@ -136,13 +137,16 @@ bool prove_sum(Expr e) {
 bool prove_uncached(Expr e) {
   std::span<const Expr> operands = e.operands();
   switch (e.kind()) {
-    case ExprKind::kAdd: return prove_sum(e);
+    case ExprKind::kAdd:
+      return prove_sum(e);
     case ExprKind::kMul:
       for (Expr factor : operands)
         if (!prove(factor)) return false;
       return true;
-    case ExprKind::kFloorDiv: return prove_positive(operands[1]) && prove(operands[0]);
-    case ExprKind::kMod: return prove_positive(operands[1]);
+    case ExprKind::kFloorDiv:
+      return prove_positive(operands[1]) && prove(operands[0]);
+    case ExprKind::kMod:
+      return prove_positive(operands[1]);
     case ExprKind::kMin:
       for (Expr operand : operands)
         if (!prove(operand)) return false;
@@ -151,8 +155,10 @@ bool prove_uncached(Expr e) {
       for (Expr operand : operands)
         if (prove(operand)) return true;
       return false;
-    case ExprKind::kSelect: return prove(operands[1]) && prove(operands[2]);
-    default: return false;
+    case ExprKind::kSelect:
+      return prove(operands[1]) && prove(operands[2]);
+    default:
+      return false;
   }
 }
 
@@ -212,9 +218,11 @@ std::optional<Expr> bound(Expr e, bool upper) {
     std::span<const Expr> operands = chosen.operands();
     if (chosen.is_symbol()) {
       limit = symbol_bound(chosen, atom_upper);
-    } else if (chosen.kind() == ExprKind::kFloorDiv && !has_flag(operands[1], kFlagLoopSymbol) && prove_positive(operands[1])) {
+    } else if (chosen.kind() == ExprKind::kFloorDiv && !has_flag(operands[1], kFlagLoopSymbol) &&
+               prove_positive(operands[1])) {
       if (std::optional<Expr> inner = bound(operands[0], atom_upper)) limit = floor_div(*inner, operands[1]);
-    } else if (chosen.kind() == ExprKind::kMod && !has_flag(operands[1], kFlagLoopSymbol) && prove_positive(operands[1])) {
+    } else if (chosen.kind() == ExprKind::kMod && !has_flag(operands[1], kFlagLoopSymbol) &&
+               prove_positive(operands[1])) {
       limit = atom_upper ? operands[1] - 1 : impl.integer(0);
     } else if (chosen.kind() == ExprKind::kMin || chosen.kind() == ExprKind::kMax) {
       InlineVector<Expr, 8> limits;
@@ -225,7 +233,8 @@ std::optional<Expr> bound(Expr e, bool upper) {
       }
       if (limits.size() == operands.size()) {
         limit = limits[0];
-        for (size_t i = 1; i < limits.size(); ++i) limit = chosen.kind() == ExprKind::kMin ? min(*limit, limits[i]) : max(*limit, limits[i]);
+        for (size_t i = 1; i < limits.size(); ++i)
+          limit = chosen.kind() == ExprKind::kMin ? min(*limit, limits[i]) : max(*limit, limits[i]);
       }
     }
     if (!limit) {
@@ -244,7 +253,8 @@ bool order_refuted_by_sample(Expr a, Expr b, int64_t gap) {
   uint8_t valid = a.node()->valid_samples & b.node()->valid_samples;
   for (int k = 0; k < ExprNode::kSamples; ++k) {
     int64_t least;
-    if ((valid >> k & 1) && !__builtin_add_overflow(a.node()->samples[k], gap, &least) && least > b.node()->samples[k]) return true;
+    if ((valid >> k & 1) && !__builtin_add_overflow(a.node()->samples[k], gap, &least) && least > b.node()->samples[k])
+      return true;
   }
   return false;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Proofs of inequalities by substituting extremes: an expression is at least what it is with each loop variable at the end of its
-// extent at which the (proven) sign of its coefficient makes it least. See docs/math/bounds.md.
+// Proofs of inequalities by substituting extremes: an expression is at least what it is with each loop variable at the
+// end of its extent at which the (proven) sign of its coefficient makes it least. See docs/math/bounds.md.
 #include "litz/symbolic/expr_context.h"
 
 namespace litz {

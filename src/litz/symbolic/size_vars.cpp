@@ -19,7 +19,8 @@ Expr nonnegative_side(Expr condition) {
 void SizeVars::replace(Expr symbol, Expr replacement) {
   LITZ_CHECK(symbol.is_symbol() && !symbol.extent(), "{} is replaced, but is no size", to_string(symbol));
   replacement = simplify(replacement);
-  LITZ_CHECK(!depends_on(replacement, symbol), "{} is replaced by {}, which contains it", to_string(symbol), to_string(replacement));
+  LITZ_CHECK(!depends_on(replacement, symbol), "{} is replaced by {}, which contains it", to_string(symbol),
+             to_string(replacement));
   // Earlier replacements see the new one, so that one substitution is enough.
   for (auto& [from, to] : replacements_) to = substitute(to, {{symbol, replacement}});
   replacements_.push_back({symbol, replacement});
@@ -46,16 +47,22 @@ bool SizeVars::follows_from_facts(Expr condition) const {
   std::span<const Expr> operands = condition.operands();
   auto follows = [&](Expr operand) { return follows_from_facts(operand); };
   switch (condition.kind()) {
-    case ExprKind::kAnd: return std::all_of(operands.begin(), operands.end(), follows);
-    case ExprKind::kOr: return std::any_of(operands.begin(), operands.end(), follows);
-    case ExprKind::kEq: return follows_from_facts(le(operands[0], operands[1])) && follows_from_facts(le(operands[1], operands[0]));
-    case ExprKind::kNe: return follows_from_facts(lt(operands[0], operands[1])) || follows_from_facts(lt(operands[1], operands[0]));
-    default: break;
+    case ExprKind::kAnd:
+      return std::all_of(operands.begin(), operands.end(), follows);
+    case ExprKind::kOr:
+      return std::any_of(operands.begin(), operands.end(), follows);
+    case ExprKind::kEq:
+      return follows_from_facts(le(operands[0], operands[1])) && follows_from_facts(le(operands[1], operands[0]));
+    case ExprKind::kNe:
+      return follows_from_facts(lt(operands[0], operands[1])) || follows_from_facts(lt(operands[1], operands[0]));
+    default:
+      break;
   }
   if (condition.is_integer()) return !condition.is_integer(0);
   Expr difference = nonnegative_side(condition);
   if (!difference) return false;
-  return std::any_of(nonnegative_facts_.begin(), nonnegative_facts_.end(), [&](Expr fact) { return provably_nonnegative(difference - fact); });
+  return std::any_of(nonnegative_facts_.begin(), nonnegative_facts_.end(),
+                     [&](Expr fact) { return provably_nonnegative(difference - fact); });
 }
 
 SizeVars::Truth SizeVars::truth(Expr condition) const {
@@ -93,9 +100,12 @@ void SizeVars::check_leq(Expr left, Expr right, std::string_view message) {
 }
 
 bool SizeVars::statically_known_true(Expr condition) const { return truth(condition) == Truth::kTrue; }
-bool SizeVars::statically_known_equals(Expr left, Expr right) const { return left == right || statically_known_true(eq(left, right)); }
+bool SizeVars::statically_known_equals(Expr left, Expr right) const {
+  return left == right || statically_known_true(eq(left, right));
+}
 bool SizeVars::statically_known_list_equals(std::span<const Expr> left, std::span<const Expr> right) const {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [&](Expr a, Expr b) { return statically_known_equals(a, b); });
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [&](Expr a, Expr b) { return statically_known_equals(a, b); });
 }
 bool SizeVars::statically_known_lt(Expr left, Expr right) const { return statically_known_true(lt(left, right)); }
 bool SizeVars::statically_known_leq(Expr left, Expr right) const { return statically_known_true(le(left, right)); }
@@ -119,12 +129,15 @@ int64_t SizeVars::guarding_hint(Expr expr, std::string_view reason) {
   if (expr.is_integer()) return expr.integer();
   std::optional<int64_t> value = evaluate(expr, [](Expr symbol) { return symbol.hint(); });
   if (!value)
-    user_error("the compiler needs the value of {}, which is known only when the graph runs{}{}; mark the size as static or check it", to_string(expr),
-               reason.empty() ? "" : ", for ", reason);
+    user_error(
+        "the compiler needs the value of {}, which is known only when the graph runs{}{}; mark the size as static or "
+        "check it",
+        to_string(expr), reason.empty() ? "" : ", for ", reason);
   bool boolean = expr.range() == ValueRange{0, 1} && !expr.is_symbol();
   Expr condition = !boolean ? eq(expr, context_.integer(*value)) : *value ? expr : logical_not(expr);
   if (truth(condition) == Truth::kTrue) return *value;
-  LITZ_CHECK(!guards_frozen_, "guard {} is added after guards were frozen{}{}", to_string(condition), reason.empty() ? "" : ", for ", reason);
+  LITZ_CHECK(!guards_frozen_, "guard {} is added after guards were frozen{}{}", to_string(condition),
+             reason.empty() ? "" : ", for ", reason);
   guards_.push_back({condition, std::string(reason)});
   learn(condition);
   return *value;

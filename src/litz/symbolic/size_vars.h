@@ -3,8 +3,8 @@
 //   must hold    check*, expect_true        adds a runtime assertion unless it is proven; never a specialisation
 //   a question   statically_known_*, guard_or_false        "proven" or "not proven", without side effect
 //   a hint       optimization_hint (for heuristics: never a guard), guarding_hint (the answer binds: records a guard)
-// Facts that were asserted or guarded count as known from then on. One object a compile, filled at import from a snapshot of the
-// framework's facts; guards that a stage adds are handed over by take_new_guards.
+// Facts that were asserted or guarded count as known from then on. One object a compile, filled at import from a
+// snapshot of the framework's facts; guards that a stage adds are handed over by take_new_guards.
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,11 +61,11 @@ class SizeVars {
   bool statically_known_multiple_of(Expr numerator, Expr denominator) const;
 
   // Hints.
-  /// The value at the sizes seen at capture, for heuristics. A symbol without a hint counts as `fallback` (within its range), a
-  /// loop variable as 0.
+  /// The value at the sizes seen at capture, for heuristics. A symbol without a hint counts as `fallback` (within its
+  /// range), a loop variable as 0.
   int64_t optimization_hint(Expr expr, int64_t fallback) const;
-  /// The value at the sizes seen at capture; the compiled graph is then only valid where it is the same. A UserError for a value
-  /// that only the run knows.
+  /// The value at the sizes seen at capture; the compiled graph is then only valid where it is the same. A UserError
+  /// for a value that only the run knows.
   int64_t guarding_hint(Expr expr, std::string_view reason = "");
 
   std::span<const Guard> guards() const { return guards_; }
