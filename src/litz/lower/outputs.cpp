@@ -59,7 +59,9 @@ ProgramOutput Lowering::lower_output(const GraphOutput& output) {
   if (!is_exact) v = clone_for_output(v, meta, *value->node);
   v.buffer->escapes = true;
   if (v.buffer->kind == BufferKind::kComputed) v.buffer->is_promised = true;
-  result.value = as_extern(v);
+  ExternTensor promised = as_extern(v);
+  promised.required_strides = meta.strides;  // also of dimensions of size 1, where any stride would be right
+  result.value = promised;
   return result;
 }
 
