@@ -1,5 +1,5 @@
-// Measures every float32 function of the vector header against double precision over float inputs: all 2^32 for the eight
-// that must stay within 2 ulp, every input or a stride through them for the others, whose bound is eager's worst.
+// Measures every float32 function of the vector header against double precision over float inputs: all 2^32 for the
+// eight that must stay within 2 ulp, every input or a stride through them for the others, whose bound is eager's worst.
 // Usage: exhaustive_float32 [--stride n] [function ...]     prints a line a function; exits 1 if a bound is exceeded.
 #include <atomic>
 #include <bit>
@@ -17,7 +17,11 @@
 
 namespace {
 
+#if defined(__AVX512F__)
+constexpr int W = 16;
+#else
 constexpr int W = 8;
+#endif
 using F = litz::Vec<float, W>;
 using D = litz::Vec<double, 4>;
 using Float8 = void (*)(const float* x, float* y, int count);
@@ -25,26 +29,27 @@ using Reference = void (*)(const float* x, double* y, int count);
 
 constexpr int kBatch = 4096;
 
-#define OURS(name)                                                                                  \
-  [](const float* x, float* y, int count) {                                                         \
-    for (int i = 0; i < count; i += W) litz::store(litz::Full<W>{}, y + i, litz::name(litz::load(litz::Full<W>{}, x + i))); \
+#define OURS(name)                                                                         \
+  [](const float* x, float* y, int count) {                                                \
+    for (int i = 0; i < count; i += W)                                                     \
+      litz::store(litz::Full<W>{}, y + i, litz::name(litz::load(litz::Full<W>{}, x + i))); \
   }
 
-#define OURS_WITH(name, y_value)                                                                    \
-  [](const float* x, float* y, int count) {                                                         \
-    for (int i = 0; i < count; i += W)                                                              \
+#define OURS_WITH(name, y_value)                                                                       \
+  [](const float* x, float* y, int count) {                                                            \
+    for (int i = 0; i < count; i += W)                                                                 \
       litz::store(litz::Full<W>{}, y + i, litz::name(litz::load(litz::Full<W>{}, x + i), (F)y_value)); \
   }
 
 // The reference: the C library in double precision, its vector functions (4 ulp of double) where there are any.
 #if defined(__AVX2__) && defined(__GLIBC__)
-#define VECTOR_REFERENCE(expression)                                                                  \
-  [](const float* p, double* y, int count) {                                                          \
-    for (int i = 0; i < count; i += 4) {                                                              \
-      litz::Vec<float, 4> f = litz::load(litz::Full<4>{}, p + i);                                     \
-      D x = litz::convert<double>(f), r = expression;                                                 \
-      litz::store(litz::Full<4>{}, y + i, r);                                                         \
-    }                                                                                                 \
+#define VECTOR_REFERENCE(expression)                              \
+  [](const float* p, double* y, int count) {                      \
+    for (int i = 0; i < count; i += 4) {                          \
+      litz::Vec<float, 4> f = litz::load(litz::Full<4>{}, p + i); \
+      D x = litz::convert<double>(f), r = expression;             \
+      litz::store(litz::Full<4>{}, y + i, r);                     \
+    }                                                             \
   }
 extern "C" {
 D _ZGVdN4v_exp(D);
@@ -55,10 +60,12 @@ D _ZGVdN4v_tanh(D);
 D _ZGVdN4v_erf(D);
 }
 #define LIBM(name, x) _ZGVdN4v_##name(x)
-// sin and cos from 2^23 up, where the C library's reduction would take minutes: x = m 2^e; the fraction of a turn is m times the
-// bits of 1/(2 pi) below weight 2^-e, exact to 128 bits. "sin glibc" and "cos glibc" check this reference against the library.
+// sin and cos from 2^23 up, where the C library's reduction would take minutes: x = m 2^e; the fraction of a turn is m
+// times the bits of 1/(2 pi) below weight 2^-e, exact to 128 bits. "sin glibc" and "cos glibc" check this reference
+// against the library.
 double reduced(double x) {
-  constexpr uint64_t turn[] = {0x28be60db9391054a, 0x7f09d5f47d4d3770, 0x36d8a5664f10e410, 0x7f9458eaf7aef158, 0x6dc91b8e909374b8};
+  constexpr uint64_t turn[] = {0x28be60db9391054a, 0x7f09d5f47d4d3770, 0x36d8a5664f10e410, 0x7f9458eaf7aef158,
+                               0x6dc91b8e909374b8};
   uint64_t bits = std::bit_cast<uint64_t>(x);
   int e = (int)(bits >> 52 & 2047) - 1023 - 23;
   if (e < 0 || e > 104) return x;
@@ -79,12 +86,12 @@ D reduced(D x) {
 }
 #define REDUCED(x) reduced(x)
 #else
-#define VECTOR_REFERENCE(expression)                                                                  \
-  [](const float* p, double* y, int count) {                                                          \
-    for (int i = 0; i < count; i++) {                                                                 \
-      double x = p[i];                                                                                \
-      y[i] = expression;                                                                              \
-    }                                                                                                 \
+#define VECTOR_REFERENCE(expression)         \
+  [](const float* p, double* y, int count) { \
+    for (int i = 0; i < count; i++) {        \
+      double x = p[i];                       \
+      y[i] = expression;                     \
+    }                                        \
   }
 #define LIBM(name, x) std::name(x)
 #define REDUCED(x) x
@@ -95,12 +102,12 @@ X limited(X x) {
   x = x > 200 ? (X)200 : x;
   return x < -200 ? (X)-200 : x;
 }
-#define SCALAR_REFERENCE(expression)                                                                  \
-  [](const float* p, double* y, int count) {                                                          \
-    for (int i = 0; i < count; i++) {                                                                 \
-      double x = p[i];                                                                                \
-      y[i] = expression;                                                                              \
-    }                                                                                                 \
+#define SCALAR_REFERENCE(expression)         \
+  [](const float* p, double* y, int count) { \
+    for (int i = 0; i < count; i++) {        \
+      double x = p[i];                       \
+      y[i] = expression;                     \
+    }                                        \
   }
 
 #define OTHER(name, bound) {#name, OURS(name), SCALAR_REFERENCE(std::name(x)), bound, 257}
@@ -139,9 +146,22 @@ const Function kFunctions[] = {
     {"sin glibc", OURS(sin), SCALAR_REFERENCE(std::sin(x)), 2, 257},
     {"cos glibc", OURS(cos), SCALAR_REFERENCE(std::cos(x)), 2, 257},
     // rounded once from double
-    OTHER(tan, 0.501), OTHER(asin, 0.501), OTHER(acos, 0.501), OTHER(atan, 0.501), OTHER(sinh, 0.501), OTHER(cosh, 0.501),
-    OTHER(asinh, 0.501), OTHER(acosh, 0.501), OTHER(atanh, 0.501), OTHER(exp2, 0.501), OTHER(expm1, 0.501), OTHER(log2, 0.501),
-    OTHER(log10, 0.501), OTHER(log1p, 0.501), OTHER(erfc, 0.501), OTHER(lgamma, 0.501),
+    OTHER(tan, 0.501),
+    OTHER(asin, 0.501),
+    OTHER(acos, 0.501),
+    OTHER(atan, 0.501),
+    OTHER(sinh, 0.501),
+    OTHER(cosh, 0.501),
+    OTHER(asinh, 0.501),
+    OTHER(acosh, 0.501),
+    OTHER(atanh, 0.501),
+    OTHER(exp2, 0.501),
+    OTHER(expm1, 0.501),
+    OTHER(log2, 0.501),
+    OTHER(log10, 0.501),
+    OTHER(log1p, 0.501),
+    OTHER(erfc, 0.501),
+    OTHER(lgamma, 0.501),
     {"sqrt", OURS(sqrt), SCALAR_REFERENCE(std::sqrt(x)), 0.5, 257},
     {"reciprocal", OURS(reciprocal), SCALAR_REFERENCE(1 / x), 0.5, 257},
     {"erfinv", OURS(erfinv), SCALAR_REFERENCE(inverse_erf(x)), 0.501, 257},
@@ -252,8 +272,8 @@ int main(int argc, char** argv) {
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     bool good = w.ulps <= f.bound;
     ok &= good;
-    std::printf("%-10s %8.4f ulp (bound %g) at %a = %.9g: %a, exact %a  [%.1f s]%s\n", f.name, w.ulps, f.bound, w.input, w.input, w.got, w.exact,
-                seconds, good ? "" : "  TOO MUCH");
+    std::printf("%-10s %8.4f ulp (bound %g) at %a = %.9g: %a, exact %a  [%.1f s]%s\n", f.name, w.ulps, f.bound, w.input,
+                w.input, w.got, w.exact, seconds, good ? "" : "  TOO MUCH");
     std::fflush(stdout);
   }
   return ok ? 0 : 1;

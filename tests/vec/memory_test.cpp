@@ -1,5 +1,6 @@
-// Loads and stores of the vector header against plain loops, for every kind of dtype, lane count and number of live lanes, with pages
-// that must not be touched directly before and after the live elements. Built once per instruction set.
+// Loads and stores of the vector header against plain loops, for every kind of dtype, lane count and number of live
+// lanes, with pages that must not be touched directly before and after the live elements. Built once per instruction
+// set.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,15 +22,22 @@ class Fence {
     mprotect(base_ + page_, page_, PROT_READ | PROT_WRITE);
   }
   ~Fence() { munmap(base_, 3 * page_); }
-  template <typename T> T* ending_at_fence(size_t count) { return reinterpret_cast<T*>(base_ + 2 * page_) - count; }
-  template <typename T> T* starting_at_fence() { return reinterpret_cast<T*>(base_ + page_); }
+  template <typename T>
+  T* ending_at_fence(size_t count) {
+    return reinterpret_cast<T*>(base_ + 2 * page_) - count;
+  }
+  template <typename T>
+  T* starting_at_fence() {
+    return reinterpret_cast<T*>(base_ + page_);
+  }
 
  private:
   size_t page_;
   char* base_;
 };
 
-template <typename T> T number(int k) {
+template <typename T>
+T number(int k) {
   using M = litz::Memory<T>;
   M m;
   if constexpr (same<T, bool>) m = (k * 7 + 3) / 4 % 2;
@@ -37,7 +45,10 @@ template <typename T> T number(int k) {
   else m = static_cast<M>(k * 3 - 20);
   return __builtin_bit_cast(T, m);
 }
-template <typename T> Value<T, 1> scalar(T x) { return load(Full<1>{}, &x); }
+template <typename T>
+Value<T, 1> scalar(T x) {
+  return load(Full<1>{}, &x);
+}
 
 void expect_equal(const double* got, const double* wanted, int lanes, const char* what) {
   for (int j = 0; j < lanes; ++j) EXPECT_EQ(got[j], wanted[j]) << what << ", lane " << j << " of " << lanes;
@@ -46,12 +57,14 @@ void expect_bytes(const void* got, const void* wanted, size_t bytes, const char*
   EXPECT_EQ(std::memcmp(got, wanted, bytes), 0) << what << ", " << bytes << " bytes, " << lanes << " lanes";
 }
 
-template <typename T, int W> struct Check {
+template <typename T, int W>
+struct Check {
   Fence in, out;
   static constexpr typename Storage<T>::Register other = static_cast<typename Storage<T>::Register>(1);
 
   // What each lane must hold, and that lanes of a register are read and written back unchanged.
-  template <class L, class F> void expect_lanes(Value<T, W> v, L, F expected, const char* what) {
+  template <class L, class F>
+  void expect_lanes(Value<T, W> v, L, F expected, const char* what) {
     double got[W], wanted[W];
     for (int j = 0; j < W; ++j) {
       got[j] = static_cast<double>(lane(v, j));
@@ -59,7 +72,8 @@ template <typename T, int W> struct Check {
     }
     expect_equal(got, wanted, W, what);
   }
-  template <class L> void check(L l, int n) {
+  template <class L>
+  void check(L l, int n) {
     std::mt19937 random(n);
     Mask<W> k = splat<bool>(l, false);
     bool chosen[W];
@@ -73,13 +87,17 @@ template <typename T, int W> struct Check {
       for (int j = 0; j < n; ++j) x[j] = number<T>(j);
       const Value<T, 1> zero{};
       expect_lanes(load(l, x), l, [&](int j) { return j < n ? scalar(x[j]) : zero; }, "load");
-      expect_lanes(load(l, x, other), l, [&](int j) { return j < n ? scalar(x[j]) : Value<T, 1>(other); }, "load with other");
-      expect_lanes(load_masked(l, x, k, other), l, [&](int j) { return j < n && chosen[j] ? scalar(x[j]) : Value<T, 1>(other); }, "load_masked");
+      expect_lanes(
+          load(l, x, other), l, [&](int j) { return j < n ? scalar(x[j]) : Value<T, 1>(other); }, "load with other");
+      expect_lanes(
+          load_masked(l, x, k, other), l, [&](int j) { return j < n && chosen[j] ? scalar(x[j]) : Value<T, 1>(other); },
+          "load_masked");
       Vec<i64, W> reversed = sub((Vec<i64, W>)(i64)(n - 1), lane_numbers<i64, W>());
       expect_lanes(gather(l, x, reversed), l, [&](int j) { return j < n ? scalar(x[n - 1 - j]) : zero; }, "gather");
       Vec<i32, W> narrow = convert<i32>(reversed);
-      expect_lanes(gather_masked(l, x, narrow, k, other), l,
-                   [&](int j) { return j < n && chosen[j] ? scalar(x[n - 1 - j]) : Value<T, 1>(other); }, "gather_masked");
+      expect_lanes(
+          gather_masked(l, x, narrow, k, other), l,
+          [&](int j) { return j < n && chosen[j] ? scalar(x[n - 1 - j]) : Value<T, 1>(other); }, "gather_masked");
 
       auto v = load(l, x);
       auto check_store = [&](const char* what, auto store_them, auto expected) {
@@ -91,12 +109,19 @@ template <typename T, int W> struct Check {
         expect_bytes(y, wanted, n * sizeof(T), what, W);
       };
       check_store("store", [&](T* y) { store(l, y, v); }, [&](int j) { return x[j]; });
-      check_store("store_masked", [&](T* y) { store_masked(l, y, k, v); }, [&](int j) { return chosen[j] ? x[j] : number<T>(100 + j); });
+      check_store(
+          "store_masked", [&](T* y) { store_masked(l, y, k, v); },
+          [&](int j) { return chosen[j] ? x[j] : number<T>(100 + j); });
       check_store("scatter", [&](T* y) { scatter(l, y, reversed, v); }, [&](int j) { return x[n - 1 - j]; });
-      check_store("scatter_masked", [&](T* y) { scatter_masked(l, y, narrow, k, v); },
-                  [&](int j) { return chosen[n - 1 - j] ? x[n - 1 - j] : number<T>(100 + j); });
-      check_store("store_strided", [&](T* y) { store_strided(l, y + (n ? n - 1 : 0), -1, v); }, [&](int j) { return x[n - 1 - j]; });
-      expect_lanes(load_strided(l, x + (n ? n - 1 : 0), -1), l, [&](int j) { return j < n ? scalar(x[n - 1 - j]) : zero; }, "load_strided");
+      check_store(
+          "scatter_masked", [&](T* y) { scatter_masked(l, y, narrow, k, v); },
+          [&](int j) { return chosen[n - 1 - j] ? x[n - 1 - j] : number<T>(100 + j); });
+      check_store(
+          "store_strided", [&](T* y) { store_strided(l, y + (n ? n - 1 : 0), -1, v); },
+          [&](int j) { return x[n - 1 - j]; });
+      expect_lanes(
+          load_strided(l, x + (n ? n - 1 : 0), -1), l, [&](int j) { return j < n ? scalar(x[n - 1 - j]) : zero; },
+          "load_strided");
     }
   }
   void run() {
@@ -105,7 +130,8 @@ template <typename T, int W> struct Check {
   }
 };
 
-template <typename T> class EveryDtype : public testing::Test {};
+template <typename T>
+class EveryDtype : public testing::Test {};
 using Dtypes = testing::Types<float, f16, i64, bool>;
 TYPED_TEST_SUITE(EveryDtype, Dtypes);
 
@@ -123,7 +149,8 @@ TYPED_TEST(EveryDtype, IsReadAndWrittenInLiveLanesOnly) {
 TEST(ForLanes, CoversEveryIndexOnceForLengthsUpToThreeSteps) {
   for (i64 length = 0; length < 25; ++length) {
     float seen[32] = {};
-    for_lanes<8>(3, 3 + length, [&](i64 i, auto l) LITZ_BODY { store(l, seen + i, add(load(l, seen + i), splat<float>(l, 1))); });
+    for_lanes<8>(3, 3 + length,
+                 [&](i64 i, auto l) LITZ_BODY { store(l, seen + i, add(load(l, seen + i), splat<float>(l, 1))); });
     for (i64 j = 0; j < 32; ++j) EXPECT_EQ(seen[j], j >= 3 && j < 3 + length ? 1 : 0);
   }
 }

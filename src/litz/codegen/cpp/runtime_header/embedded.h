@@ -1,6 +1,7 @@
 #pragma once
 // The vector header as text, for the compiler in the process: every file of it, as `#include` finds it. Generated code
-// includes "litz/vec.h", or only the parts that it uses ("litz/arithmetic.h", ...), each of which includes what it needs.
+// includes "litz/vec.h", or only the parts that it uses ("litz/arithmetic.h", ...), each of which includes what it
+// needs.
 #include <string_view>
 #include <utility>
 #include <vector>

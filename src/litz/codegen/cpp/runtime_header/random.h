@@ -4,11 +4,13 @@
 
 namespace litz {
 
-template <class V> struct FourWords {
+template <class V>
+struct FourWords {
   V c0, c1, c2, c3;
 };
 /// The four words for the counter (offset, 0) and the key seed; V is i64 or its vector.
-template <class V> LITZ_INLINE FourWords<Rebind<V, u32>> philox(V seed, V offset) {
+template <class V>
+LITZ_INLINE FourWords<Rebind<V, u32>> philox(V seed, V offset) {
   using U = Rebind<V, u32>;
   using Wide = Rebind<V, u64>;
   Wide counter = as<u64>(offset), key = as<u64>(seed);
@@ -27,6 +29,9 @@ template <class V> LITZ_INLINE FourWords<Rebind<V, u32>> philox(V seed, V offset
   return {c0, c1, c2, c3};
 }
 /// The first of the four.
-template <class V> LITZ_INLINE Rebind<V, u32> random_uint(V seed, V offset) { return philox(seed, offset).c0; }
+template <class V>
+LITZ_INLINE Rebind<V, u32> random_uint(V seed, V offset) {
+  return philox(seed, offset).c0;
+}
 
 }  // namespace litz

@@ -1,6 +1,6 @@
 #pragma once
-// sin, cos, tan and the inverse functions. Arguments are reduced in double: r = x - n pi/2, |r| <= pi/4; from 2^20 up by
-// multiplying with the bits of 2/pi that matter (Payne and Hanek), lane by lane. float64 goes to the C library.
+// sin, cos, tan and the inverse functions. Arguments are reduced in double: r = x - n pi/2, |r| <= pi/4; from 2^20 up
+// by multiplying with the bits of 2/pi that matter (Payne and Hanek), lane by lane. float64 goes to the C library.
 #include "double_precision.h"
 
 namespace litz {
@@ -9,25 +9,29 @@ struct QuarterTurns {
   double r;  // in [-pi/4, pi/4]
   i64 n;     // how many quarter turns were taken off, modulo 4
 };
-// x >= 2^20. With x = m 2^e, the bits of 2/pi down to weight 2^(2-e) give multiples of 4; the 128 bits after them, times m,
-// hold n modulo 4 in the two highest bits and then the fraction.
+// x >= 2^20. With x = m 2^e, the bits of 2/pi down to weight 2^(2-e) give multiples of 4; the 128 bits after them,
+// times m, hold n modulo 4 in the two highest bits and then the fraction.
 LITZ_SLOW QuarterTurns reduce_large(float x) {
   constexpr u64 two_over_pi[] = {0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561};
   u32 bits = as<u32>(x);
   if (bits >= 0x7f800000) return {__builtin_nan(""), 0};
   u32 m = (bits & 0x7fffff) | 0x800000, skip = (bits >> 23) - 150 + 62, word = skip >> 6, shift = skip & 63;
-  auto at = [&](u32 i) { return shift ? two_over_pi[i] << shift | two_over_pi[i + 1] >> (64 - shift) : two_over_pi[i]; };
+  auto at = [&](u32 i) {
+    return shift ? two_over_pi[i] << shift | two_over_pi[i + 1] >> (64 - shift) : two_over_pi[i];
+  };
   unsigned __int128 product = ((unsigned __int128)at(word) << 64 | at(word + 1)) * m;
   i64 n = (i64)((u64)(product >> 125) + 1) >> 1;
   double fraction = (double)(i64)(u64)(product >> 62) * 0x1p-64;
   return {fraction * 1.5707963267948966, n};
 }
-template <class D> struct Reduced {
+template <class D>
+struct Reduced {
   D r;
   Rebind<D, i64> n;
 };
 // a = |x|
-template <class V> LITZ_INLINE Reduced<Rebind<V, double>> reduce_half_pi(V a) {
+template <class V>
+LITZ_INLINE Reduced<Rebind<V, double>> reduce_half_pi(V a) {
   using D = Rebind<V, double>;
   D x = convert<double>(a), magic = (D)0x1.8p52, t = mad(x, (D)0x1.45f306dc9c883p-1, magic), n = t - magic;
   Reduced<D> result = {mad(n, (D)-0x1.0b4611a626331p-34, mad(n, (D)-0x1.921fb544p+0, x)), as<i64>(t)};
@@ -42,32 +46,39 @@ template <class V> LITZ_INLINE Reduced<Rebind<V, double>> reduce_half_pi(V a) {
   }
   return result;
 }
-template <class V> LITZ_INLINE V sin_or_cos(V x, bool is_cos) {
+template <class V>
+LITZ_INLINE V sin_or_cos(V x, bool is_cos) {
   V a = abs(x);
   auto [wide, turns] = reduce_half_pi(a);
   Bits<V> n = convert<i32>(turns) + (is_cos ? 1 : 0);
   V r = convert<float>(wide), z = r * r;
   V s = mad(z * r, polynomial(z, {-0.166666672f, 0.00833338033f, -0.000198535054f, 2.83739541e-06f}), r);
-  V c = mad(z * z, polynomial(z, {0.0416666679f, -0.00138889824f, 2.48229771e-05f, -2.89759072e-07f}), mad(z, (V)-0.5f, (V)1));
+  V c = mad(z * z, polynomial(z, {0.0416666679f, -0.00138889824f, 2.48229771e-05f, -2.89759072e-07f}),
+            mad(z, (V)-0.5f, (V)1));
   V y = (n & 1) != 0 ? c : s;
   Bits<V> sign = (n & 2) << 30;
   if (!is_cos) sign ^= as<i32>(x) & (Bits<V>)(-0x7fffffff - 1);
   return as<float>((Bits<V>)(as<i32>(y) ^ sign));
 }
-template <class V> LITZ_INLINE V sin(V x) {
+template <class V>
+LITZ_INLINE V sin(V x) {
   LITZ_LIBM(sin, x);
-  else return sin_or_cos(x, false);
-}
-template <class V> LITZ_INLINE V cos(V x) {
+  else return sin_or_cos(x, false); }
+template <class V>
+LITZ_INLINE V cos(V x) {
   LITZ_LIBM(cos, x);
-  else return sin_or_cos(x, true);
-}
-template <class V> LITZ_INLINE V tan(V x) {
+  else return sin_or_cos(x, true); }
+template <class V>
+LITZ_INLINE V tan(V x) {
   LITZ_LIBM(tan, x);
   else {
     using D = Rebind<V, double>;
     auto [r, n] = reduce_half_pi(abs(x));
-    D z = r * r, s = r * polynomial(z, {1.0, -0.16666666666631452, 0.0083333333252452683, -0.00019841263807920197, 2.7555354455340698e-06, -2.4761406758080998e-08}), c = polynomial(z, {1.0, -0.49999999999542905, 0.041666666561671721, -0.0013888881055857554, 2.4799036053597181e-05, -2.7179731160827577e-07});
+    D z = r * r,
+      s = r * polynomial(z, {1.0, -0.16666666666631452, 0.0083333333252452683, -0.00019841263807920197,
+                             2.7555354455340698e-06, -2.4761406758080998e-08}),
+      c = polynomial(z, {1.0, -0.49999999999542905, 0.041666666561671721, -0.0013888881055857554,
+                         2.4799036053597181e-05, -2.7179731160827577e-07});
     auto odd = (n & 1) != 0;
     V y = convert<float>((odd ? -c : s) / (odd ? s : c));
     return as<float>((Bits<V>)(as<i32>(y) ^ (as<i32>(x) & (Bits<V>)(-0x7fffffff - 1))));
@@ -75,27 +86,35 @@ template <class V> LITZ_INLINE V tan(V x) {
 }
 
 // the angle of (x, y) with 0 <= y, any x, in [0, pi]
-template <class D> LITZ_INLINE D angle(D y, D x) {
+template <class D>
+LITZ_INLINE D angle(D y, D x) {
   D a = abs(x), high = y > a ? y : a, low = y > a ? a : y;
   D q = low / high;
   q = high == (D)0 ? (D)0 : low == high ? (D)1 : q;  // (0, 0) and (inf, inf)
-  D z = q * q, t = q * polynomial(z, {1.0, -0.33333333130291221, 0.19999985337193385, -0.14285343424265831, 0.11106370466176914, -0.090549577946538048, 0.075153955326748803, -0.060687193035637535, 0.044367457137355029, -0.026746528268482183, 0.011911418351201988, -0.0033773804040607828, 0.00044921975765145302});
+  D z = q * q, t = q * polynomial(z, {1.0, -0.33333333130291221, 0.19999985337193385, -0.14285343424265831,
+                                      0.11106370466176914, -0.090549577946538048, 0.075153955326748803,
+                                      -0.060687193035637535, 0.044367457137355029, -0.026746528268482183,
+                                      0.011911418351201988, -0.0033773804040607828, 0.00044921975765145302});
   t = y > a ? (D)1.5707963267948966 - t : t;
   t = signbit_lanes(x) ? (D)3.141592653589793 - t : t;
   return y != y ? y : x != x ? x : t;
 }
-template <class V> LITZ_INLINE V atan(V x) {
+template <class V>
+LITZ_INLINE V atan(V x) {
   LITZ_LIBM(atan, x);
   else {
     using D = Rebind<V, double>;
     return copysign(convert<float>(angle(convert<double>(abs(x)), (D)1)), x);
   }
 }
-template <class V> LITZ_INLINE V atan2(V y, V x) {
-  if constexpr (same<Element<V>, double>) return per_lane([](double a, double b) LITZ_BODY { return __builtin_atan2(a, b); }, y, x);
+template <class V>
+LITZ_INLINE V atan2(V y, V x) {
+  if constexpr (same<Element<V>, double>)
+    return per_lane([](double a, double b) LITZ_BODY { return __builtin_atan2(a, b); }, y, x);
   else return copysign(convert<float>(angle(convert<double>(abs(y)), convert<double>(x))), y);
 }
-template <class V> LITZ_INLINE V asin(V x) {
+template <class V>
+LITZ_INLINE V asin(V x) {
   LITZ_LIBM(asin, x);
   else {
     using D = Rebind<V, double>;
@@ -103,7 +122,8 @@ template <class V> LITZ_INLINE V asin(V x) {
     return copysign(convert<float>(angle(a, __builtin_elementwise_sqrt(((D)1 - a) * ((D)1 + a)))), x);
   }
 }
-template <class V> LITZ_INLINE V acos(V x) {
+template <class V>
+LITZ_INLINE V acos(V x) {
   LITZ_LIBM(acos, x);
   else {
     using D = Rebind<V, double>;
