@@ -27,6 +27,8 @@ struct CompiledKernel {
 class CodegenBackend {
  public:
   virtual ~CodegenBackend() = default;
+  /// Starts, in the background, what the first compile would wait for.
+  virtual void prepare() {}
   virtual Result<KernelSource> generate(const Kernel& kernel) = 0;
   /// Compiles in parallel; returns one entry per source, in order; identical texts are compiled once. Called with all kernels of a graph.
   virtual Result<std::vector<CompiledKernel>> compile(const std::vector<KernelSource>& sources) = 0;

@@ -44,7 +44,7 @@ extern "C" const char* litz_compiler_version(void) {
 
 extern "C" void litz_prepare(const char* device_type) {
   try {
-    litz::find_device(device_type);
+    if (litz::DeviceInterface* device = litz::find_device(device_type)) device->codegen().prepare();
   } catch (const std::exception&) {
     // The compile that needs the device will meet the error and report it.
   }

@@ -120,6 +120,11 @@ LITZ_API int litz_program_report(const litz_program* program, char** json);
 /// The wrapper program, a line of text per line.
 LITZ_API int litz_program_text(const litz_program* program, char** text);
 /// JSON: every option with its type, default and meaning.
+/// `litz opt`: reads the text of a level ("graph", "loop"), runs the stages up to and including `last` (a stage or a level) and gives the
+/// text of what that left. No kernel is compiled unless `last` is at or behind compile_kernels.
+LITZ_API int litz_run_on_text(const char* text, const char* from, const char* last, const char* const* options, size_t option_count, char** result);
+/// One line per stage: name, level, what it does.
+LITZ_API int litz_list_stages(char** text);
 LITZ_API int litz_list_options(char** json);
 /// LITZ_USER_ERROR with the known names if an option is not known or its value does not parse.
 LITZ_API int litz_check_options(const char* const* options, size_t option_count);

@@ -58,6 +58,24 @@ int litz_program_text(const litz_program* program, char** text) {
   return guarded([&] { return litz::give_text(litz::runtime::to_text(*program->compiled->program), text); });
 }
 
+int litz_run_on_text(const char* text, const char* from, const char* last, const char* const* options, size_t option_count, char** result) {
+  return guarded([&] {
+    const litz::Options parsed = litz::options_of(options, option_count);
+    const auto level = litz::parse_level(from);
+    if (!level) litz::user_error("no level '{}', expected graph or loop", from);
+    return litz::give_text(litz::run_on_text(text, *level, last, parsed), result);
+  });
+}
+
+int litz_list_stages(char** text) {
+  return guarded([&] {
+    std::string out;
+    for (const litz::StageInfo& stage : litz::stage_list())
+      out += fmt::format("{:30} {:10} {}\n", stage.name, litz::level_name(stage.level), stage.summary);
+    return litz::give_text(out, text);
+  });
+}
+
 int litz_list_options(char** json) {
   return guarded([&] {
     std::string out;

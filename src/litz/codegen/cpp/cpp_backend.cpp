@@ -9,7 +9,10 @@
 
 namespace litz {
 
-CppBackend::CppBackend(CompileTarget target) : target_(std::move(target)), jit_(CppJit::Options{}) {
+CppBackend::CppBackend(CompileTarget target) : target_(std::move(target)), jit_(CppJit::Options{}) {}
+
+void CppBackend::prepare() {
+  if (prepared_.exchange(true)) return;
   // Parses the vector header while the graph is still on its way; the first kernels then find it parsed.
   jit_.start_compile(CppSource{"header.cpp", "#include \"litz/vec.h\"\n", runtime_headers(), "litz/vec.h"}, target_);
 }

@@ -1,5 +1,7 @@
 #pragma once
 // The code generator for processors: kernel IR to C++ to machine code in this process.
+#include <atomic>
+
 #include "litz/codegen/backend.h"
 #include "litz/codegen/cpp/jit/cpp_jit.h"
 
@@ -9,6 +11,7 @@ class CppBackend : public CodegenBackend {
  public:
   explicit CppBackend(CompileTarget target);
 
+  void prepare() override;
   Result<KernelSource> generate(const Kernel& kernel) override;
   /// Kernels that are equal but for names are compiled once. The others are spread over as many translation units as there are
   /// compiling threads, so that the vector header is read once by each.
@@ -17,6 +20,7 @@ class CppBackend : public CodegenBackend {
  private:
   CompileTarget target_;
   CppJit jit_;
+  std::atomic<bool> prepared_ = false;
 };
 
 /// A complete translation unit of these kernels.

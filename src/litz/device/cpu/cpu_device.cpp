@@ -46,8 +46,8 @@ class CpuDevice : public DeviceInterface {
 }  // namespace
 
 DeviceInterface& cpu_device() {
-  static CpuDevice device;
-  return device;
+  static CpuDevice* device = new CpuDevice;  // never destroyed: a compile on another thread may outlive main
+  return *device;
 }
 
 }  // namespace litz
