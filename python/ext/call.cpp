@@ -84,7 +84,8 @@ PyObject* raise_run_status(litz_run_status status) {
 
 constexpr size_t kOnStack = 48;
 
-PyObject* run(Program* self, PyObject* const* arguments, Py_ssize_t count) {
+/// owned: the references in `arguments` are given up, each as soon as possible; the array is empty afterwards.
+PyObject* run(Program* self, PyObject** arguments, Py_ssize_t count, bool owned) {
   if (count != self->shape.argument_count) [[unlikely]]
     return PyErr_Format(PyExc_TypeError, "a compiled graph takes %d arguments, got %zd", self->shape.argument_count, count);
   const size_t total = static_cast<size_t>(count) + self->constant_arguments->size();
@@ -100,7 +101,10 @@ PyObject* run(Program* self, PyObject* const* arguments, Py_ssize_t count) {
     if (read_argument(arguments[i], i, needs[i], &in[i])) return nullptr;
   for (size_t i = static_cast<size_t>(count); i < total; i++) in[i] = (*self->constant_arguments)[i - static_cast<size_t>(count)];
 
-  const litz_run_status status = litz_program_run(self->program, in, out);
+  const litz_run_status status = litz_program_run(self->program, in, out, owned);
+  if (owned)
+    for (Py_ssize_t i = 0; i < count; i++)
+      if (!in[i].object) arguments[i] = nullptr;
   if (status != LITZ_RUN_OK) [[unlikely]] return raise_run_status(status);
 
   Ref results(PyTuple_New(static_cast<Py_ssize_t>(output_count)));
@@ -116,17 +120,19 @@ PyObject* run(Program* self, PyObject* const* arguments, Py_ssize_t count) {
   return results.release();
 }
 
-PyObject* call(PyObject* self, PyObject* const* arguments, Py_ssize_t count) { return run(reinterpret_cast<Program*>(self), arguments, count); }
+PyObject* call(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  return run(reinterpret_cast<Program*>(self), const_cast<PyObject**>(arguments), count, false);
+}
 
 /// The convention of AOTAutograd: one list, emptied, so that the caller holds no argument longer than needed.
 PyObject* call_boxed(PyObject* self, PyObject* list) {
   if (!PyList_Check(list)) return PyErr_Format(PyExc_TypeError, "a boxed call takes one list, got %R", Py_TYPE(list));
-  Ref held(PyList_AsTuple(list));
-  const Py_ssize_t count = held ? PyTuple_Size(held.get()) : 0;
-  if (!held || PyList_SetSlice(list, 0, count, nullptr)) return nullptr;
+  const Py_ssize_t count = PyList_Size(list);
   std::vector<PyObject*> arguments(static_cast<size_t>(count));
-  for (Py_ssize_t i = 0; i < count; i++) arguments[static_cast<size_t>(i)] = PyTuple_GetItem(held.get(), i);
-  return run(reinterpret_cast<Program*>(self), arguments.data(), count);
+  for (Py_ssize_t i = 0; i < count; i++) arguments[static_cast<size_t>(i)] = Py_NewRef(PyList_GetItem(list, i));
+  PyObject* results = PyList_SetSlice(list, 0, count, nullptr) ? nullptr : run(reinterpret_cast<Program*>(self), arguments.data(), count, true);
+  for (PyObject* argument : arguments) Py_XDECREF(argument);
+  return results;
 }
 
 PyObject* program_callable(PyObject* self, PyObject*) {

@@ -200,6 +200,11 @@ const litz_host& host_functions() {
         PyGILState_Release(lock);
         return failed;
       },
+      [](void* object) {
+        const PyGILState_STATE lock = PyGILState_Ensure();
+        Py_DECREF(static_cast<PyObject*>(object));
+        PyGILState_Release(lock);
+      },
       [](const char* op, const char* schema, const litz_argument* arguments, size_t count, char* reason, size_t reason_size) -> void* {
         const PyGILState_STATE lock = PyGILState_Ensure();
         void* prepared = prepare_call(op, schema, arguments, count, reason, reason_size);

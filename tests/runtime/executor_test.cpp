@@ -24,6 +24,7 @@ struct PlainMemory {
   std::atomic<int> allocations = 0;
   std::atomic<int> pieces = 0;
   bool extern_fails = false;
+  std::vector<void*> dropped;
 
   Framework table() {
     Framework f;
@@ -102,6 +103,7 @@ struct PlainMemory {
       self(c).alive++;
       return 0;
     };
+    f.drop_argument = [](void* c, void* object) { self(c).dropped.push_back(object); };
     f.parallel_for = [](void* c, int64_t range, int64_t grain, void (*body)(void*, int64_t, int64_t), void* argument) {
       std::vector<std::thread> threads;
       for (int64_t begin = 0; begin < range; begin += std::max(grain, (range + 3) / 4)) {
@@ -332,6 +334,29 @@ TEST_F(ExecutorTest, ATensorReturnedTwiceIsOneTensor) {
   EXPECT_EQ(outputs[1].index, 0);
   release_outputs();
   EXPECT_EQ(memory.alive, 0);
+}
+
+TEST_F(ExecutorTest, GivesUpAnArgumentBehindItsLastUse) {
+  // x feeds y, and a view of x the second kernel: only then may x go. An argument that is returned stays.
+  program->argument_count = 2;
+  program->argument_slots = {0, 2};
+  entries.push_back(context.integer(0));
+  KernelLine first = kernel(add_one), second = kernel(add_one);
+  second.tensors = {3, 4};
+  program->lines = {AllocLine{1, 0}, ViewLine{3, 0, 5, 0}, first, AllocLine{4, 0}, second};
+  program->outputs = {{OutputSpec::kTensor, 4}, {OutputSpec::kInput, 1}};
+  finish();
+  PlainTensor x = input(2, 3), z = input(2, 3);
+  for (bool owns : {true, false}) {
+    CallArgument arguments[2] = {{&x, x.data, x.sizes.data(), x.strides.data(), 2}, {&z, z.data, z.sizes.data(), z.strides.data(), 2}};
+    outputs.assign(2, {});
+    memory.dropped.clear();
+    ASSERT_EQ(executor->run(arguments, outputs.data(), &message, owns), RunStatus::kOk);
+    EXPECT_EQ(memory.dropped, owns ? std::vector<void*>{&x} : std::vector<void*>{});
+    EXPECT_EQ(arguments[0].object, owns ? nullptr : &x);
+    EXPECT_EQ(arguments[1].object, &z);
+    release_outputs();
+  }
 }
 
 TEST_F(ExecutorTest, ServesManyThreadsAtOnce) {

@@ -165,7 +165,9 @@ typedef enum {
 } litz_argument_need;
 LITZ_API litz_argument_need litz_program_argument_need(const litz_program* program, int32_t argument);
 /// After a failure the outputs are empty and litz_error_message() has the text, unless the host has an exception pending.
-LITZ_API litz_run_status litz_program_run(litz_program* program, const litz_call_argument* arguments, litz_call_output* outputs);
+/// owns_arguments: tensors are given up (litz_host::drop_argument, and `object` set to null) as soon as no later line reads them; what
+/// is left is the caller's.
+LITZ_API litz_run_status litz_program_run(litz_program* program, litz_call_argument* arguments, litz_call_output* outputs, int owns_arguments);
 
 // ---- the framework --------------------------------------------------------------------------------------------------
 
@@ -182,6 +184,7 @@ LITZ_API void litz_frame_set_number_result(litz_frame* frame, size_t i, int64_t 
 typedef struct {
   /// A new handle for the object of a litz_call_argument.
   int (*argument_tensor)(void* object, void** tensor);
+  void (*drop_argument)(void* object);
   /// Makes a call of `op` ("aten.add.Tensor") ready; null with the reason.
   void* (*prepare)(const char* op, const char* schema, const litz_argument* arguments, size_t count, char* reason, size_t reason_size);
   int (*call)(void* prepared, litz_frame* frame);

@@ -51,6 +51,7 @@ runtime::HostFunctions adapt(litz_framework* framework) {
   runtime::HostFunctions made;
   made.context = framework;
   if (host.argument_tensor) made.argument_tensor = [](void* c, void* object, void** tensor) { return host_of(c).argument_tensor(object, tensor); };
+  if (host.drop_argument) made.drop_argument = [](void* c, void* object) { host_of(c).drop_argument(object); };
   if (host.prepare) {
     made.prepare = [](void* c, const runtime::Program& program, const runtime::ExternLine& line, std::string* reason) -> void* {
       std::vector<litz_argument> flat;
@@ -103,11 +104,11 @@ litz_argument_need litz_program_argument_need(const litz_program* program, int32
   return LITZ_NEEDS_OBJECT;
 }
 
-litz_run_status litz_program_run(litz_program* program, const litz_call_argument* arguments, litz_call_output* outputs) {
+litz_run_status litz_program_run(litz_program* program, litz_call_argument* arguments, litz_call_output* outputs, int owns_arguments) {
   try {
     std::string message;
-    const auto status = program->executor->run(reinterpret_cast<const litz::runtime::CallArgument*>(arguments),
-                                               reinterpret_cast<litz::runtime::CallOutput*>(outputs), &message);
+    const auto status = program->executor->run(reinterpret_cast<litz::runtime::CallArgument*>(arguments),
+                                               reinterpret_cast<litz::runtime::CallOutput*>(outputs), &message, owns_arguments != 0);
     if (status != litz::runtime::RunStatus::kOk) [[unlikely]] {
       const litz::runtime::Framework& f = program->executor->framework();
       if (message.empty() && status == litz::runtime::RunStatus::kFrameworkError) message = f.error_message(f.context);

@@ -57,7 +57,8 @@ Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Program
   std::unique_ptr<Executor> executor(new Executor(std::move(program), framework));
   const Program& p = *executor->program_;
   for (const TensorSpec& spec : p.specs)
-    if (spec.sizes.size() > kMaxRank) return unsupported("a tensor of rank {} (at most {})", spec.sizes.size(), kMaxRank);
+    if (spec.sizes.size() > kMaxRank)
+      return unsupported("a tensor of rank {} (at most {})", spec.sizes.size(), kMaxRank);
   for (const std::string& type : p.device_types) {
     executor->device_codes_.push_back(framework.device_type(framework.context, type.c_str()));
     if (executor->device_codes_.back() < 0) return unsupported("the framework knows no device '{}'", type);
@@ -69,8 +70,11 @@ Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Program
       executor->most_pointers_ = std::max(executor->most_pointers_, kernel->tensors.size() + 2);
     } else if (auto* call = std::get_if<ExternLine>(&line)) {
       std::string reason;
-      void* prepared = framework.prepare_extern ? framework.prepare_extern(framework.context, p, *call, &reason) : nullptr;
-      if (!prepared) return unsupported("{} cannot be called: {}", p.callees.at(call->callee).op, reason.empty() ? "there is no framework" : reason);
+      void* prepared =
+          framework.prepare_extern ? framework.prepare_extern(framework.context, p, *call, &reason) : nullptr;
+      if (!prepared)
+        return unsupported("{} cannot be called: {}", p.callees.at(call->callee).op,
+                           reason.empty() ? "there is no framework" : reason);
       executor->prepared_.push_back(prepared);
       executor->numbers_change_ |= !call->number_results.empty();
     } else if (std::holds_alternative<ReadNumberLine>(line)) {
@@ -78,7 +82,61 @@ Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Program
     }
   }
   executor->find_late_specs();
+  executor->find_last_uses();
   return executor;
+}
+
+namespace {
+
+void add_slots(const ExternArg& argument, std::vector<Slot>& slots) {
+  if (auto* tensor = std::get_if<TensorArg>(&argument)) slots.push_back(tensor->slot);
+  if (auto* list = std::get_if<ExternArgs>(&argument))
+    for (const ExternArg& element : *list) add_slots(element, slots);
+}
+
+/// The slots that a line reads or writes, its definition left out.
+std::vector<Slot> slots_used_by(const Line& line) {
+  return std::visit(Overloaded{
+                        [](const ArenaViewLine& l) { return std::vector<Slot>{l.arena}; },
+                        [](const ViewLine& l) { return std::vector<Slot>{l.base}; },
+                        [](const KernelLine& l) { return l.tensors; },
+                        [](const ReadNumberLine& l) { return std::vector<Slot>{l.slot}; },
+                        [](const CopyLine& l) { return std::vector<Slot>{l.destination, l.source}; },
+                        [](const ExternLine& l) {
+                          std::vector<Slot> slots;
+                          for (const ExternArg& a : l.arguments) add_slots(a, slots);
+                          return slots;
+                        },
+                        [](const auto&) { return std::vector<Slot>(); },
+                    },
+                    line);
+}
+
+}  // namespace
+
+/// A view reads its base for as long as it lives itself, so a view's uses count for the argument below it.
+void Executor::find_last_uses() {
+  const Program& p = *program_;
+  std::vector<int32_t> argument_of(static_cast<size_t>(p.slot_count), -1);
+  for (int32_t i = 0; i < p.argument_count; i++)
+    if (p.argument_slots[static_cast<size_t>(i)] >= 0)
+      argument_of[static_cast<size_t>(p.argument_slots[static_cast<size_t>(i)])] = i;
+  std::vector<int64_t> last(static_cast<size_t>(p.argument_count), -1);
+  for (size_t k = 0; k < p.lines.size(); k++) {
+    if (auto* view = std::get_if<ViewLine>(&p.lines[k]))
+      argument_of[static_cast<size_t>(view->slot)] = argument_of[static_cast<size_t>(view->base)];
+    for (Slot slot : slots_used_by(p.lines[k]))
+      if (const int32_t i = argument_of[static_cast<size_t>(slot)]; i >= 0)
+        last[static_cast<size_t>(i)] = static_cast<int64_t>(k);
+  }
+  for (const OutputSpec& output : p.outputs) {
+    if (output.kind == OutputSpec::kInput) last[static_cast<size_t>(output.index)] = -1;
+    if (output.kind == OutputSpec::kTensor)
+      if (const int32_t i = argument_of[static_cast<size_t>(output.index)]; i >= 0) last[static_cast<size_t>(i)] = -1;
+  }
+  dropped_after_.resize(p.lines.size());
+  for (size_t i = 0; i < last.size(); i++)
+    if (last[i] >= 0) dropped_after_[static_cast<size_t>(last[i])].push_back(static_cast<int32_t>(i));
 }
 
 /// Specs with a number that only the run knows: when an op gives such a tensor, its numbers are not there yet.
@@ -91,10 +149,12 @@ void Executor::find_late_specs() {
     if (auto* read = std::get_if<ReadNumberLine>(&line)) late[static_cast<size_t>(read->entry)] = true;
   }
   for (const LaterTable& later : p.later_tables)
-    for (const ExprProgram::Output& output : later.program.outputs) late[static_cast<size_t>(later.begin) + output.target] = true;
+    for (const ExprProgram::Output& output : later.program.outputs)
+      late[static_cast<size_t>(later.begin) + output.target] = true;
   auto is_late = [&](TableIndex entry) { return late[static_cast<size_t>(entry)]; };
   for (const TensorSpec& spec : p.specs)
-    spec_is_late_.push_back(std::any_of(spec.sizes.begin(), spec.sizes.end(), is_late) || std::any_of(spec.strides.begin(), spec.strides.end(), is_late));
+    spec_is_late_.push_back(std::any_of(spec.sizes.begin(), spec.sizes.end(), is_late) ||
+                            std::any_of(spec.strides.begin(), spec.strides.end(), is_late));
 }
 
 Executor::~Executor() {
@@ -158,15 +218,22 @@ bool Executor::read_symbols(CallState& state, const CallArgument* arguments) con
     const SymbolSource& source = program_->symbols[k];
     const CallArgument& argument = arguments[source.argument];
     switch (source.kind) {
-      case SymbolSource::kSize: state.symbols[k] = argument.sizes[source.dimension]; break;
-      case SymbolSource::kStride: state.symbols[k] = argument.strides[source.dimension]; break;
-      case SymbolSource::kScalarArgument: state.symbols[k] = argument.number; break;
+      case SymbolSource::kSize:
+        state.symbols[k] = argument.sizes[source.dimension];
+        break;
+      case SymbolSource::kStride:
+        state.symbols[k] = argument.strides[source.dimension];
+        break;
+      case SymbolSource::kScalarArgument:
+        state.symbols[k] = argument.number;
+        break;
       case SymbolSource::kStorageOffset: {
         SlotState& slot = state.slots[program_->argument_slots[source.argument]];
         int32_t rank;
         const int64_t *sizes, *strides;
         if (!slot.tensor && framework_.argument_tensor(framework_.context, argument.object, &slot.tensor)) return false;
-        if (framework_.describe(framework_.context, slot.tensor, &rank, &sizes, &strides, &state.symbols[k])) return false;
+        if (framework_.describe(framework_.context, slot.tensor, &rank, &sizes, &strides, &state.symbols[k]))
+          return false;
         break;
       }
     }
@@ -176,7 +243,9 @@ bool Executor::read_symbols(CallState& state, const CallArgument* arguments) con
 
 void Executor::choose_numbers(CallState& state) const {
   const size_t bytes = state.symbols.size() * sizeof(int64_t);
-  auto fits = [&](const Numbers& n) { return !bytes || std::memcmp(n.symbols.data(), state.symbols.data(), bytes) == 0; };
+  auto fits = [&](const Numbers& n) {
+    return !bytes || std::memcmp(n.symbols.data(), state.symbols.data(), bytes) == 0;
+  };
   if (state.numbers && fits(*state.numbers)) return;
   for (auto& known : state.known)
     if (fits(*known)) {
@@ -207,7 +276,7 @@ void Executor::choose_numbers(CallState& state) const {
   }
 }
 
-RunStatus Executor::run(const CallArgument* arguments, CallOutput* outputs, std::string* message) {
+RunStatus Executor::run(CallArgument* arguments, CallOutput* outputs, std::string* message, bool owns_arguments) {
   CallState* state = borrow();
   for (size_t i = 0; i < program_->outputs.size(); i++) outputs[i] = CallOutput{};
   for (size_t i = 0; i < program_->argument_slots.size(); i++)
@@ -216,10 +285,11 @@ RunStatus Executor::run(const CallArgument* arguments, CallOutput* outputs, std:
   RunStatus status = RunStatus::kFrameworkError;
   if (read_symbols(*state, arguments)) {
     choose_numbers(*state);
-    const int64_t mode = prepared_.empty() || !framework_.enter_extern_mode ? 0 : framework_.enter_extern_mode(framework_.context);
+    const int64_t mode =
+        prepared_.empty() || !framework_.enter_extern_mode ? 0 : framework_.enter_extern_mode(framework_.context);
     const bool lets_go = state->numbers->is_long && framework_.suspend_host;
     void* host = lets_go ? framework_.suspend_host(framework_.context) : nullptr;
-    status = run_lines(*state, arguments, message);
+    status = run_lines(*state, arguments, message, owns_arguments && framework_.drop_argument);
     if (status == RunStatus::kOk) status = collect_outputs(*state, arguments, outputs);
     if (lets_go) framework_.resume_host(framework_.context, host);
     if (mode) framework_.leave_extern_mode(framework_.context, mode);
@@ -234,107 +304,130 @@ RunStatus Executor::run(const CallArgument* arguments, CallOutput* outputs, std:
   return status;
 }
 
-RunStatus Executor::run_lines(CallState& state, const CallArgument* arguments, std::string* message) const {
-  int64_t* table = state.numbers->table.data();
-  const int64_t* kernel_numbers = state.numbers->kernel_numbers.data();
-  size_t next_prepared = 0;
-  const Framework& f = framework_;
-  if (program_->profile) ++calls_;
-  for (const Line& any : program_->lines) {
-    const auto begin = program_->profile ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-    const RunStatus status = std::visit(
-        Overloaded{
-            [&](const AllocLine& line) {
-              SlotState& slot = state.slots[line.slot];
-              const TensorSpec& spec = program_->specs[line.spec];
-              const Shape shape(spec, table);
-              slot.spec = line.spec;
-              if (f.empty_strided(f.context, shape.rank, shape.sizes, shape.strides, dtype_torch_code(spec.dtype),
-                                  device_codes_[spec.device.type], spec.device.index, &slot.tensor) ||
-                  f.data_pointer(f.context, slot.tensor, &slot.data))
-                return RunStatus::kFrameworkError;
-              return RunStatus::kOk;
-            },
-            [&](const ArenaLine& line) {
-              SlotState& slot = state.slots[line.slot];
-              const int64_t one = 1;
-              if (f.empty_strided(f.context, 1, &table[line.bytes], &one, dtype_torch_code(DType::kUInt8),
-                                  device_codes_[line.device.type], line.device.index, &slot.tensor) ||
-                  f.data_pointer(f.context, slot.tensor, &slot.data))
-                return RunStatus::kFrameworkError;
-              return RunStatus::kOk;
-            },
-            [&](const ArenaViewLine& line) {
-              SlotState& slot = state.slots[line.slot];
-              slot.base = -1;
-              slot.spec = line.spec;
-              slot.data = static_cast<char*>(state.slots[line.arena].data) + table[line.byte_offset];
-              return RunStatus::kOk;
-            },
-            [&](const ViewLine& line) {
-              SlotState& slot = state.slots[line.slot];
-              slot.base = line.base;
-              slot.spec = line.spec;
-              slot.offset = table[line.offset];
-              slot.data = static_cast<char*>(state.slots[line.base].data) + slot.offset * dtype_bytes(program_->specs[line.spec].dtype);
-              return RunStatus::kOk;
-            },
-            [&](const FreeLine& line) {
-              release_slot(f, state.slots[line.slot]);
-              return RunStatus::kOk;
-            },
-            [&](const KernelLine& line) {
-              const int64_t* numbers = kernel_numbers;
-              kernel_numbers += line.numbers.size();
-              if (numbers_change_) {
-                for (size_t i = 0; i < line.numbers.size(); i++) state.gathered[i] = table[line.numbers[i]];
-                numbers = state.gathered.data();
-              }
-              return run_kernel(state, line, numbers, message);
-            },
-            [&](const ExternLine& line) {
-              CallFrame frame(*this, state, arguments, &line);
-              return f.call_extern(f.context, prepared_[next_prepared++], frame) ? RunStatus::kFrameworkError : RunStatus::kOk;
-            },
-            [&](const ComputeLine& line) {
-              const LaterTable& later = program_->later_tables[line.program];
-              evaluate(later.program, table, table + later.begin);
-              return RunStatus::kOk;
-            },
-            [&](const AssertLine& line) {
-              if (table[line.condition]) return RunStatus::kOk;
-              *message = program_->messages[line.message];
-              return RunStatus::kRuntimeError;
-            },
-            [&](const ReadNumberLine& line) {
-              int32_t rank;
-              const int64_t *sizes, *strides;
-              int64_t offset;
-              CallFrame frame(*this, state, arguments, nullptr);
-              void* tensor = frame.tensor(line.slot);
-              if (!tensor || f.describe(f.context, tensor, &rank, &sizes, &strides, &offset)) return RunStatus::kFrameworkError;
-              table[line.entry] = line.kind == ReadNumberLine::kSize     ? sizes[line.dimension]
-                                  : line.kind == ReadNumberLine::kStride ? strides[line.dimension]
-                                                                         : offset;
-              return RunStatus::kOk;
-            },
-            [&](const CopyLine& line) {
-              CallFrame frame(*this, state, arguments, nullptr);
-              void* destination = frame.tensor(line.destination);
-              void* source = destination ? frame.tensor(line.source) : nullptr;
-              return !source || f.copy(f.context, destination, source) ? RunStatus::kFrameworkError : RunStatus::kOk;
-            },
-        },
-        any);
-    if (program_->profile) {
-      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-      std::lock_guard lock(mutex_);
-      line_seconds_.resize(program_->lines.size());
-      line_seconds_[&any - program_->lines.data()] += taken.count();
-    }
-    if (status != RunStatus::kOk) return status;
+RunStatus Executor::run_lines(CallState& state, CallArgument* arguments, std::string* message,
+                              bool owns_arguments) const {
+  state.next_prepared = 0;
+  state.next_kernel_numbers = state.numbers->kernel_numbers.data();
+  const std::vector<Line>& lines = program_->lines;
+  const bool profile = program_->profile;
+  if (profile) ++calls_;
+  for (size_t k = 0; k < lines.size(); k++) {
+    const RunStatus status = profile ? run_timed(k, state, arguments, message) : run_line(lines[k], state, arguments, message);
+    if (status != RunStatus::kOk) [[unlikely]] return status;
+    if (owns_arguments && !dropped_after_[k].empty()) drop_arguments(k, state, arguments);
   }
   return RunStatus::kOk;
+}
+
+RunStatus Executor::run_timed(size_t k, CallState& state, const CallArgument* arguments, std::string* message) const {
+  const auto begin = std::chrono::steady_clock::now();
+  const RunStatus status = run_line(program_->lines[k], state, arguments, message);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  std::lock_guard lock(mutex_);
+  line_seconds_.resize(program_->lines.size());
+  line_seconds_[k] += taken.count();
+  return status;
+}
+
+void Executor::drop_arguments(size_t line, CallState& state, CallArgument* arguments) const {
+  for (int32_t i : dropped_after_[line]) {
+    release_slot(framework_, state.slots[static_cast<size_t>(program_->argument_slots[static_cast<size_t>(i)])]);
+    framework_.drop_argument(framework_.context, arguments[i].object);
+    arguments[i].object = nullptr;
+  }
+}
+
+RunStatus Executor::run_line(const Line& any, CallState& state, const CallArgument* arguments,
+                             std::string* message) const {
+  int64_t* table = state.numbers->table.data();
+  const Framework& f = framework_;
+  return std::visit(
+      Overloaded{
+          [&](const AllocLine& line) {
+            SlotState& slot = state.slots[line.slot];
+            const TensorSpec& spec = program_->specs[line.spec];
+            const Shape shape(spec, table);
+            slot.spec = line.spec;
+            if (f.empty_strided(f.context, shape.rank, shape.sizes, shape.strides, dtype_torch_code(spec.dtype),
+                                device_codes_[spec.device.type], spec.device.index, &slot.tensor) ||
+                f.data_pointer(f.context, slot.tensor, &slot.data))
+              return RunStatus::kFrameworkError;
+            return RunStatus::kOk;
+          },
+          [&](const ArenaLine& line) {
+            SlotState& slot = state.slots[line.slot];
+            const int64_t one = 1;
+            if (f.empty_strided(f.context, 1, &table[line.bytes], &one, dtype_torch_code(DType::kUInt8),
+                                device_codes_[line.device.type], line.device.index, &slot.tensor) ||
+                f.data_pointer(f.context, slot.tensor, &slot.data))
+              return RunStatus::kFrameworkError;
+            return RunStatus::kOk;
+          },
+          [&](const ArenaViewLine& line) {
+            SlotState& slot = state.slots[line.slot];
+            slot.base = -1;
+            slot.spec = line.spec;
+            slot.data = static_cast<char*>(state.slots[line.arena].data) + table[line.byte_offset];
+            return RunStatus::kOk;
+          },
+          [&](const ViewLine& line) {
+            SlotState& slot = state.slots[line.slot];
+            slot.base = line.base;
+            slot.spec = line.spec;
+            slot.offset = table[line.offset];
+            slot.data = static_cast<char*>(state.slots[line.base].data) +
+                        slot.offset * dtype_bytes(program_->specs[line.spec].dtype);
+            return RunStatus::kOk;
+          },
+          [&](const FreeLine& line) {
+            release_slot(f, state.slots[line.slot]);
+            return RunStatus::kOk;
+          },
+          [&](const KernelLine& line) {
+            const int64_t* numbers = state.next_kernel_numbers;
+            state.next_kernel_numbers += line.numbers.size();
+            if (numbers_change_) {
+              for (size_t i = 0; i < line.numbers.size(); i++) state.gathered[i] = table[line.numbers[i]];
+              numbers = state.gathered.data();
+            }
+            return run_kernel(state, line, numbers, message);
+          },
+          [&](const ExternLine& line) {
+            CallFrame frame(*this, state, arguments, &line);
+            return f.call_extern(f.context, prepared_[state.next_prepared++], frame) ? RunStatus::kFrameworkError
+                                                                                     : RunStatus::kOk;
+          },
+          [&](const ComputeLine& line) {
+            const LaterTable& later = program_->later_tables[line.program];
+            evaluate(later.program, table, table + later.begin);
+            return RunStatus::kOk;
+          },
+          [&](const AssertLine& line) {
+            if (table[line.condition]) return RunStatus::kOk;
+            *message = program_->messages[line.message];
+            return RunStatus::kRuntimeError;
+          },
+          [&](const ReadNumberLine& line) {
+            int32_t rank;
+            const int64_t *sizes, *strides;
+            int64_t offset;
+            CallFrame frame(*this, state, arguments, nullptr);
+            void* tensor = frame.tensor(line.slot);
+            if (!tensor || f.describe(f.context, tensor, &rank, &sizes, &strides, &offset))
+              return RunStatus::kFrameworkError;
+            table[line.entry] = line.kind == ReadNumberLine::kSize     ? sizes[line.dimension]
+                                : line.kind == ReadNumberLine::kStride ? strides[line.dimension]
+                                                                       : offset;
+            return RunStatus::kOk;
+          },
+          [&](const CopyLine& line) {
+            CallFrame frame(*this, state, arguments, nullptr);
+            void* destination = frame.tensor(line.destination);
+            void* source = destination ? frame.tensor(line.source) : nullptr;
+            return !source || f.copy(f.context, destination, source) ? RunStatus::kFrameworkError : RunStatus::kOk;
+          },
+      },
+      any);
 }
 
 namespace {
@@ -361,7 +454,8 @@ void run_piece(void* argument, int64_t begin, int64_t end) {
 
 }  // namespace
 
-RunStatus Executor::run_kernel(CallState& state, const KernelLine& line, const int64_t* numbers, std::string* message) const {
+RunStatus Executor::run_kernel(CallState& state, const KernelLine& line, const int64_t* numbers,
+                               std::string* message) const {
   const int64_t* table = state.numbers->table.data();
   const int64_t range = table[line.range];
   if (range <= 0) return RunStatus::kOk;
@@ -373,7 +467,8 @@ RunStatus Executor::run_kernel(CallState& state, const KernelLine& line, const i
   if (line.scratch_bytes >= 0) {
     job.scratch_at = static_cast<ptrdiff_t>(job.pointer_count++);
     job.scratch_bytes = (table[line.scratch_bytes] + 63) / 64 * 64;
-    const size_t needed = static_cast<size_t>(job.scratch_bytes) * (in_pieces ? framework_.thread_count(framework_.context) : 1);
+    const size_t needed =
+        static_cast<size_t>(job.scratch_bytes) * (in_pieces ? framework_.thread_count(framework_.context) : 1);
     if (needed > state.scratch_bytes) {
       std::free(state.scratch);
       state.scratch = std::aligned_alloc(64, needed);
@@ -394,7 +489,8 @@ RunStatus Executor::run_kernel(CallState& state, const KernelLine& line, const i
   } else {
     job.function(job.pointers, numbers, 0, range);
   }
-  if (error.code == KernelError::kNone) [[likely]] return RunStatus::kOk;
+  if (error.code == KernelError::kNone) [[likely]]
+    return RunStatus::kOk;
   if (error.code == KernelError::kIndexOutOfRange) {
     *message = fmt::format("index {} is out of bounds for dimension with size {}", error.value, error.size);
     return RunStatus::kIndexError;
@@ -412,14 +508,24 @@ RunStatus Executor::collect_outputs(CallState& state, const CallArgument* argume
   for (size_t i = 0; i < specs.size(); i++) {
     CallOutput& output = outputs[i];
     switch (specs[i].kind) {
-      case OutputSpec::kNone: break;
-      case OutputSpec::kInput: output = {CallOutput::kArgument, nullptr, specs[i].index}; break;
-      case OutputSpec::kInteger: output = {CallOutput::kInteger, nullptr, 0, state.numbers->table[specs[i].index]}; break;
-      case OutputSpec::kFloat: output = {CallOutput::kFloat, nullptr, 0, 0, specs[i].number}; break;
-      case OutputSpec::kBool: output = {CallOutput::kBool, nullptr, 0, specs[i].number != 0}; break;
+      case OutputSpec::kNone:
+        break;
+      case OutputSpec::kInput:
+        output = {CallOutput::kArgument, nullptr, specs[i].index};
+        break;
+      case OutputSpec::kInteger:
+        output = {CallOutput::kInteger, nullptr, 0, state.numbers->table[specs[i].index]};
+        break;
+      case OutputSpec::kFloat:
+        output = {CallOutput::kFloat, nullptr, 0, 0, specs[i].number};
+        break;
+      case OutputSpec::kBool:
+        output = {CallOutput::kBool, nullptr, 0, specs[i].number != 0};
+        break;
       case OutputSpec::kTensor: {
         size_t earlier = 0;
-        while (earlier < i && !(specs[earlier].kind == OutputSpec::kTensor && specs[earlier].index == specs[i].index)) earlier++;
+        while (earlier < i && !(specs[earlier].kind == OutputSpec::kTensor && specs[earlier].index == specs[i].index))
+          earlier++;
         if (earlier < i) {
           output = {CallOutput::kSameAs, nullptr, static_cast<int32_t>(earlier)};
           break;
@@ -450,7 +556,8 @@ void* CallFrame::tensor(Slot index) {
   const Shape shape(spec, state_.numbers->table.data());
   if (slot.base < 0) {
     if (f.from_memory(f.context, slot.data, shape.rank, shape.sizes, shape.strides, dtype_torch_code(spec.dtype),
-                                  device_codes[spec.device.type], spec.device.index, &slot.tensor)) return nullptr;
+                      device_codes[spec.device.type], spec.device.index, &slot.tensor))
+      return nullptr;
     return slot.tensor;
   }
   void* base = tensor(slot.base);
@@ -491,7 +598,8 @@ bool CallFrame::set_result(size_t i, void* tensor) {
     if (!has_layout(shape, rank, sizes, strides)) {
       void* planned = nullptr;
       if (f.empty_strided(f.context, shape.rank, shape.sizes, shape.strides, dtype_torch_code(spec.dtype),
-                          device_codes[spec.device.type], spec.device.index, &planned)) return false;
+                          device_codes[spec.device.type], spec.device.index, &planned))
+        return false;
       const bool failed = f.copy(f.context, planned, tensor);
       f.release(f.context, tensor);
       slot.tensor = planned;

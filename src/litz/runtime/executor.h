@@ -62,7 +62,9 @@ class Executor {
 
   /// `arguments`: program.argument_slots.size() of them, constants included. `outputs`: program.outputs.size(). After a failure the
   /// outputs are empty and *message says why (for kFrameworkError the framework may hold an exception instead).
-  RunStatus run(const CallArgument* arguments, CallOutput* outputs, std::string* message);
+  /// owns_arguments: each tensor is given up (Framework::drop_argument) behind the last line that reads it, and its object set to null;
+  /// what is left then is the caller's to give up.
+  RunStatus run(CallArgument* arguments, CallOutput* outputs, std::string* message, bool owns_arguments = false);
 
   const Program& program() const { return *program_; }
   const Framework& framework() const { return framework_; }
@@ -75,7 +77,11 @@ class Executor {
   void find_late_specs();
   CallState* borrow();
   void give_back(CallState* state);
-  RunStatus run_lines(CallState& state, const CallArgument* arguments, std::string* message) const;
+  RunStatus run_lines(CallState& state, CallArgument* arguments, std::string* message, bool owns_arguments) const;
+  RunStatus run_line(const Line& line, CallState& state, const CallArgument* arguments, std::string* message) const;
+  RunStatus run_timed(size_t line, CallState& state, const CallArgument* arguments, std::string* message) const;
+  void drop_arguments(size_t line, CallState& state, CallArgument* arguments) const;
+  void find_last_uses();
   RunStatus run_kernel(CallState& state, const KernelLine& line, const int64_t* numbers, std::string* message) const;
   RunStatus collect_outputs(CallState& state, const CallArgument* arguments, CallOutput* outputs) const;
   bool read_symbols(CallState& state, const CallArgument* arguments) const;
@@ -88,6 +94,7 @@ class Executor {
   std::vector<int32_t> device_codes_;      // per program.device_types
   std::vector<void*> prepared_;            // per extern line, in order
   std::vector<bool> spec_is_late_;
+  std::vector<std::vector<int32_t>> dropped_after_;  // per line: positions of the arguments that it reads last
   bool numbers_change_ = false;            // table entries are written during a run
   size_t kernel_numbers_ = 0;              // of all kernel lines together
   size_t most_pointers_ = 0;               // of one kernel line, scratch and error included

@@ -33,6 +33,8 @@ struct Framework {
   int (*copy)(void* context, void* destination, void* source) = nullptr;
   /// A handle for what the caller passed as an argument (`CallArgument::object`).
   int (*argument_tensor)(void* context, void* object, void** tensor) = nullptr;
+  /// Gives up an argument that the call owns: no later line reads it.
+  void (*drop_argument)(void* context, void* object) = nullptr;
 
   /// Makes an extern line callable, once per compiled program; null with *reason set if there is no way to call it.
   void* (*prepare_extern)(void* context, const Program& program, const ExternLine& line, std::string* reason) = nullptr;

@@ -121,6 +121,7 @@ Framework TorchFramework::table() {
     };
   else  // arguments are tensor handles
     f.argument_tensor = [](void* c, void* object, void** tensor) { return functions(c).aoti_torch_new_tensor_handle(object, tensor); };
+  if (host_.drop_argument) f.drop_argument = [](void* c, void* object) { self(c).host().drop_argument(self(c).host().context, object); };
   f.prepare_extern = prepare_extern;
   f.call_extern = call_extern;
   f.destroy_extern = destroy_extern;

@@ -14,6 +14,7 @@ namespace litz::runtime {
 struct HostFunctions {
   void* context = nullptr;
   int (*argument_tensor)(void* context, void* object, void** tensor) = nullptr;
+  void (*drop_argument)(void* context, void* object) = nullptr;
   void* (*prepare)(void* context, const Program& program, const ExternLine& line, std::string* reason) = nullptr;
   int (*call)(void* context, void* prepared, CallFrame& frame) = nullptr;
   void (*destroy)(void* context, void* prepared) = nullptr;
