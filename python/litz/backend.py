@@ -18,6 +18,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch._aot_autograd.schemas import OutputType
 
 from litz import _C, _torch, log, options
+from litz._capture import native_ops
 from litz.export import export
 
 counters = collections.Counter()
@@ -65,7 +66,7 @@ class _Compile:
             partition_fn=_partition,
             keep_inference_input_mutations=True,
         )
-        with torch._functorch.config.patch(unlift_effect_tokens=True):
+        with torch._functorch.config.patch(unlift_effect_tokens=True), native_ops():
             wrapped = compiler(gm, example_inputs)
         if len(self.programs) == 1 and self.programs[0] is not None and _needs_no_wrapper(self.metadata, gm, example_inputs):
             counters["handed_off"] += 1

@@ -10,6 +10,7 @@ import torch
 import torch.fx
 import torch.utils._pytree as pytree
 from torch._subclasses import FakeTensor
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from litz import _C, _torch
 from litz._sizes import Sizes, evaluate
@@ -23,14 +24,14 @@ _PHYSICAL = {torch.ops.aten._conj.default: torch.ops.aten.conj_physical.default,
 class _Schema:
     """An op's schema, with the defaults as graph IR wants them."""
 
-    __slots__ = ("text", "names", "defaults", "positional")
+    __slots__ = ("text", "names", "defaults", "tensors")
 
     def __init__(self, op):
         schema = op._schema
         self.text = str(schema)
         self.names = {a.name: i for i, a in enumerate(schema.arguments)}
         self.defaults = [_default(a) for a in schema.arguments]
-        self.positional = len(schema.arguments)
+        self.tensors = {i for i, a in enumerate(schema.arguments) if str(a.type) == "Tensor"}
 
 
 def _default(argument):
@@ -110,8 +111,7 @@ class _Exporter:
         if isinstance(value, torch.nn.Module):
             self.modules[node] = value
         elif isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor):
-            self.constants.append(value)
-            self.builder.bind(node, self.builder.constant(node.name, self.meta_of(value)))
+            self.builder.bind(node, self.constant(node.name, value))
         else:
             self.modules[node] = value
 
@@ -148,6 +148,10 @@ class _Exporter:
 
     call_method = call_module
 
+    def constant(self, name, tensor):
+        self.constants.append(tensor)
+        return self.builder.constant(name, self.meta_of(tensor))
+
     # ---- calls
 
     def getitem(self, node):
@@ -165,6 +169,8 @@ class _Exporter:
 
     def call_op(self, node, value):
         op = _PHYSICAL.get(node.target, node.target)
+        if any(isinstance(a, complex) for a in node.args) and op._overloadname == "Tensor":
+            op = getattr(op._overloadpacket, "Scalar", op)  # torch takes no complex number for a tensor
         if op is torch.ops.aten.copy_.default and self.lazy_inputs:
             written = self.builder.bound(node.args[0])
             if any(self.inputs[i] is written for i in self.lazy_inputs):
@@ -184,6 +190,11 @@ class _Exporter:
         arguments = list(node.args) + schema.defaults[len(node.args) :]
         for name, argument in node.kwargs.items():
             arguments[schema.names[name]] = argument
+        for i in schema.tensors:
+            if isinstance(arguments[i], complex):
+                with unset_fake_temporarily():
+                    number_tensor = torch.tensor(arguments[i], dtype=torch.complex128, device="cpu")
+                arguments[i] = self.constant(f"{node.name}_number", number_tensor)
         try:
             self.add_call(node, node.name, number, arguments, value)
         except (_C.Unsupported, OverflowError):

@@ -195,6 +195,25 @@ def test_conjugate_views_made_inside():
     check(lambda z: (z.conj().imag + 1, z.mH @ z, torch.view_as_real(z.conj().resolve_conj())), z)
 
 
+def test_complex_numbers_as_arguments():
+    z = torch.randn(3, dtype=torch.complex64, requires_grad=True)
+
+    def fn(z):
+        return (z * (0.5 - 2j)).abs().sum()
+
+    torch.testing.assert_close(torch.autograd.grad(compiled(fn)(z), z), torch.autograd.grad(fn(z), z))
+    check(lambda x: x + 2j, torch.randn(3))
+
+
+def test_upsampling_keeps_eagers_sizes_and_checks():
+    x = torch.randn(1, 2, 3, 5)
+    check(lambda x: F.interpolate(x, size=(3, 5)), x)
+    check(lambda x: F.interpolate(x, scale_factor=(1.5, 2.0)), x)
+    check(lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), x)
+    with pytest.raises(NotImplementedError):
+        compiled(lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"))(x.int())
+
+
 def test_a_subclass_goes_through_its_own_dispatch():
     from torch.testing._internal.two_tensor import TwoTensor
 
