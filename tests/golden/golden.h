@@ -7,6 +7,8 @@ namespace litz {
 
 std::string golden_graph(std::string_view pass, std::string_view text);
 std::string golden_loop(std::string_view pass, std::string_view text);
+std::string golden_kernel(std::string_view pass, std::string_view text);
+std::string golden_codegen(std::string_view generator, std::string_view text);
 
 struct GoldenLevel {
   std::string_view name;  // the folder
@@ -15,6 +17,8 @@ struct GoldenLevel {
 constexpr GoldenLevel kGoldenLevels[] = {
     {"graph", golden_graph},
     {"loop", golden_loop},
+    {"kernel", golden_kernel},
+    {"codegen", golden_codegen},
 };
 
 }  // namespace litz
