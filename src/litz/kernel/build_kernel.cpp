@@ -8,6 +8,7 @@ namespace litz {
 std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options) {
   KernelPlan plan = plan_members(group, schedule, target, options);  // legal numerics, linear offsets
   split_welford(plan);  // before axes change: it makes members of its own
+  share_local_axes(plan);
   split_axes(plan);     // before merging: pieces of split axes may merge with others
   merge_axes(plan);
   tile_transposes(plan);

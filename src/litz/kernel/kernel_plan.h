@@ -70,6 +70,8 @@ int64_t estimate(Expr expr);
 KernelPlan plan_members(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options);
 /// Welford -> sum, then sum of squared differences from the mean, where reading the row twice is cheaper.
 void split_welford(KernelPlan& plan);
+/// A member that walks its local axes as the one before it does takes that one's loops.
+void share_local_axes(KernelPlan& plan);
 /// An axis used through i // k or i % k becomes two axes, so that the divisions vanish.
 void split_axes(KernelPlan& plan);
 /// Two axes that every access walks as one become one.

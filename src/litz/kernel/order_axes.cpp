@@ -93,7 +93,10 @@ int choose_step(const KernelPlan& plan, std::span<PlannedMember* const> members,
   double work = 0;
   size_t values = 0;
   for (const PlannedMember* member : members) {
-    work += work_of(member->body);
+    std::vector<Expr> inside = member->kept;
+    inside.insert(inside.end(), member->reduced.begin(), member->reduced.end());
+    inside.push_back(axis);
+    work += work_inside(member->body, inside);
     values += member->body.instrs.size();
   }
   int unroll = has_accumulators ? (work <= 6 ? 4 : 2) : (work <= 8 ? 2 : 1);

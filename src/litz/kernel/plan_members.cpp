@@ -74,6 +74,7 @@ class MemberPlanner {
       }
     }
     for (const GroupMember& member : plan_.group->members) rewrite_exprs(member);
+    promote_scatter_axes();
     for (Buffer* buffer : plan_.group->internal_buffers) plan_internal(buffer);
     for (PlannedMember& member : plan_.members) plan_accesses(member);
     plan_numbers();
@@ -122,6 +123,14 @@ class MemberPlanner {
       if (buffer) store_coordinates_[{&op, buffer}] = output_coordinates(op, *buffer, map);
     }
     plan_.members.push_back(std::move(out));
+  }
+
+  /// A lone scatter's axes become outer ones: those along which no element is met twice can be shared out.
+  void promote_scatter_axes() {
+    if (plan_.members.size() != 1 || plan_.members[0].kind != OperationKind::kScatter) return;
+    PlannedMember& scatter = plan_.members[0];
+    plan_.axes.insert(plan_.axes.end(), scatter.kept.begin(), scatter.kept.end());
+    scatter.kept.clear();
   }
 
   std::vector<Expr> output_coordinates(const Operation& op, const Buffer& buffer, const Substitution& map) {
@@ -259,8 +268,8 @@ class MemberPlanner {
                  "{}: the scatter's output {} does not share storage with its base {}", op.name, op.outputs[0]->name, op.scatter_base->name);
       p.kind = KernelParameter::kInOut;
     }
-    if (op.scatter_mode == ScatterMode::kStore) return;
-    // A coordinate that is an axis itself keeps that axis' iterations apart; along the others elements may meet.
+    // A coordinate that is an axis itself keeps that axis' iterations apart; along the others elements may meet
+    // (and of plain stores the last one stays, whatever the split).
     const std::vector<Expr>& coordinates = store_coordinates_[{&op, op.outputs[0]}];
     for (Expr axis : plan_.axes) {
       const bool is_apart = std::ranges::find(coordinates, axis) != coordinates.end();
