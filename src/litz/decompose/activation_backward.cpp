@@ -1,4 +1,6 @@
-// Derivatives of the activations, with eager's formulas, in opmath.
+// Derivatives of the activations, with eager's formulas, in opmath. For NaN they follow eager's vector code (its scalar code, which
+// finishes a row, differs in some): every comparison stands as there.
+#include <limits>
 #include <numbers>
 
 #include "litz/decompose/decompose.h"
@@ -65,14 +67,14 @@ Replacement hardsigmoid_backward(Rewrite& r) {
 Replacement hardswish_backward(Rewrite& r) {
   const Value x = input(r), grad = grad_of(r);
   const Value middle = r.b.mul(grad, r.b.add(r.b.div(x, int64_t{3}), 0.5));
-  const Value upper = r.b.where(r.b.lt(x, int64_t{3}), middle, grad);
+  const Value upper = r.b.where(r.b.ge(x, int64_t{3}), grad, middle);
   return {r.result(r.b.where(r.b.le(x, int64_t{-3}), kZero, upper))};
 }
 
 Replacement hardtanh_backward(Rewrite& r) {
   const Value x = input(r);
-  const Value outside = r.b.call("aten.logical_or", {r.b.le(x, r.argument("min_val")), r.b.ge(x, r.argument("max_val"))});
-  return {r.result(r.b.where(outside, kZero, grad_of(r)))};
+  const Value inside = both(r, r.b.gt(x, r.argument("min_val")), r.b.lt(x, r.argument("max_val")));
+  return {r.result(r.b.where(inside, grad_of(r), kZero))};
 }
 
 Replacement leaky_relu_backward(Rewrite& r) {
@@ -87,7 +89,7 @@ Replacement elu_backward(Rewrite& r) {
       r.flag("is_result")
           ? r.b.mul(r.b.mul(grad, slope), r.b.add(x, negative))
           : r.b.mul(r.b.mul(grad, slope * negative), unary(r, "aten.exp", r.b.mul(x, slope)));
-  return {r.result(r.b.where(r.b.le(x, kZero), below, r.b.mul(grad, positive)))};
+  return {r.result(r.b.where(r.b.gt(x, kZero), r.b.mul(grad, positive), below))};
 }
 
 Replacement softplus_backward(Rewrite& r) {
@@ -125,8 +127,8 @@ Replacement prelu_backward(Rewrite& r) {
 Replacement shrink_backward(Rewrite& r) {
   const Value x = r.tensor("self"), grad = r.tensor(r.node.op->arguments[0].name);
   const double lambda = r.number("lambd");
-  const Value is_inside = both(r, r.b.ge(x, -lambda), r.b.le(x, lambda));
-  return {r.result(r.b.where(is_inside, kZero, grad))};
+  const Value outside = r.b.call("aten.logical_or", {r.b.lt(x, -lambda), r.b.gt(x, lambda)});
+  return {r.result(r.b.where(outside, grad, kZero))};
 }
 
 Replacement glu_backward(Rewrite& r) {

@@ -70,7 +70,7 @@ Replacement pow_number(Rewrite& r) {
   if (exponent == 1) return {x};
   if (exponent == 2) return {r.b.mul(x, x)};
   if (exponent == 3) return {r.b.mul(r.b.mul(x, x), x)};
-  if (!is_floating(type)) return {};
+  if (!is_floating(type) || type == DType::kFloat16) return {};  // float16 has no further shortcuts: (-inf)^0.5 is inf
   if (exponent == 0.5) return {r.b.call("aten.sqrt", {x})};
   if (exponent == -0.5) return {r.b.call("aten.rsqrt", {x})};
   if (exponent == -1) return {r.b.call("aten.reciprocal", {x})};

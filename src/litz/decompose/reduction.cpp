@@ -74,7 +74,8 @@ Replacement max_all(Rewrite& r) { return may_be_empty(r.tensor("self")) ? Replac
 Replacement min_all(Rewrite& r) { return may_be_empty(r.tensor("self")) ? Replacement{} : amin(r); }
 
 Replacement any_or_all(Rewrite& r, const char* op) {
-  const Value x = r.tensor("self");
+  // Of bytes eager gives bytes: 0 or 1.
+  const Value self = r.tensor("self"), x = self.meta().dtype == DType::kUInt8 ? r.b.ne(self, int64_t{0}) : self;
   // any.dims and all.dims over an empty list reduce nothing.
   const bool nothing = r.has("dim") && r.argument("dim").is<ArgumentList>() && r.argument("dim").as<ArgumentList>().empty();
   const auto dims = nothing ? std::vector<int64_t>{} : dims_of(r, x.meta().rank());

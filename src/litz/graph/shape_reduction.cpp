@@ -36,7 +36,7 @@ std::vector<int64_t> reduced_dims(const RuleCall& call) {
   if (dim.is<None>()) return all_dims(rank);
   if (dim.is<int64_t>()) return {dim.as<int64_t>()};
   std::vector<int64_t> dims = call.integers("dim");
-  if (dims.empty() && call.type_rule != TypeRule::kBool) return all_dims(rank);
+  if (dims.empty() && call.type_rule != TypeRule::kCustom) return all_dims(rank);
   return dims;
 }
 

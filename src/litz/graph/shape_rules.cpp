@@ -116,6 +116,8 @@ DType RuleCall::result_dtype() const {
         if (a.is<Value>()) return a.as<Value>().meta().dtype;
       return DType::kFloat32;
     case TypeRule::kCustom:
+      if (op.name == "aten.any.dims" || op.name == "aten.all.dims")
+        return first_tensor().dtype == DType::kUInt8 ? DType::kUInt8 : DType::kBool;
       if (op.name == "aten.where.self") return result_type(arguments.subspan(1));
       if (op.name == "aten.div.Tensor_mode") {
         const DType dtype = result_type(arguments.first(2));
