@@ -1,16 +1,19 @@
 // graph_tool decompose|verify|... < graphs > graphs: applies the named passes to every graph of the input, for tests that run graphs
-// elsewhere. Graphs follow one another; each ends with its return line. A graph that fails gives "error: message" instead.
+// elsewhere; --decompositions lists the ops that have one. Graphs follow one another; each ends with its return line. A graph that fails gives "error: message" instead.
 #include <fmt/format.h>
 
-#include <functional>
 #include <iostream>
-#include <map>
 #include <sstream>
 
 #include "graph_passes.h"
+#include "litz/decompose/decompose.h"
 #include "litz/graph/graph.h"
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--decompositions") {
+    for (const litz::Decomposition* d : litz::decompositions()) std::cout << d->op << "\n";
+    return 0;
+  }
   std::ostringstream all;
   all << std::cin.rdbuf();
   const std::string input = all.str();
