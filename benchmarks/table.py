@@ -69,7 +69,7 @@ def _first_call(rows: list[dict], dtype: str) -> str:
         if r["dtype"] == dtype:
             seconds.setdefault(r["model"], {})[r["backend"]] = r["seconds"]
             if "stage_ms" in r:
-                own[r["model"]] = sum(ms for stage, ms in r["stage_ms"].items() if stage != "clang")
+                own[r["model"]] = sum(ms for stage, ms in r["stage_ms"].items() if stage != "compile_kernels")
     backends = sorted({b for s in seconds.values() for b in s})
     body = [[m, *(f"{s[b]:.2f}" if b in s else "failed" for b in backends),
              f"{s['litz'] - s['aot_eager']:.2f}" if {"litz", "aot_eager"} <= s.keys() else "",

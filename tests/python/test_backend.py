@@ -1,6 +1,7 @@
 """What a user asks of the backend: options, reports, fallbacks, explanations."""
 
 import json
+import pathlib
 import subprocess
 import sys
 import warnings
@@ -157,3 +158,10 @@ def test_the_reproduction_of_a_fallback_is_a_graph_that_parses(tmp_path, monkeyp
 def test_a_report_is_plain_data():
     torch.compile(lambda x: x + 1, backend="litz")(torch.ones(2))
     assert json.loads(json.dumps(litz.last_report())) == litz.last_report()
+
+
+def test_a_dump_tells_where_the_generated_sources_are(tmp_path):
+    torch.compile(lambda x: x.exp() * 2, backend="litz", options={"dump": str(tmp_path)})(torch.ones(3))
+    (path,) = litz.last_report()["cpp_paths"]
+    assert tmp_path in pathlib.Path(path).parents
+    assert 'extern "C" void fused_exp_mul' in pathlib.Path(path).read_text()

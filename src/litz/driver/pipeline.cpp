@@ -170,11 +170,13 @@ void verify_level(const CompileState& s, Level level) {
   }
 }
 
-void write_dump(const CompileState& s, const Stage& stage, size_t number) {
+/// Generated sources are part of the report: their paths are what a reader asks for first.
+void write_dump(CompileState& s, const Stage& stage, size_t number) {
   const std::filesystem::path folder = s.options.dump;
   std::filesystem::create_directories(folder);
   const auto path = folder / fmt::format("{:02}-{}.{}", number, stage.info.name, stage.info.level == Level::kSource ? "txt" : "ir");
   std::ofstream(path) << level_text(s, stage.info.level);
+  if (stage.run == generate_code_stage) s.report.cpp_paths.push_back(path.string());
 }
 
 bool is_skipped(const Options& options, std::string_view stage) {
