@@ -23,12 +23,15 @@ endif()
 
 find_package(fmt REQUIRED)
 include(LitzClang)
-# fmt for every level: Debian has it only as a shared library, and a release needs none, so there it is its headers.
+# fmt for every level. Objects are the same in development and release, so that a cache of compiles serves both.
 add_library(litz_fmt INTERFACE)
 if(LITZ_CLANG_SHARED)
   target_link_libraries(litz_fmt INTERFACE fmt::fmt)
 else()
-  target_link_libraries(litz_fmt INTERFACE fmt::fmt-header-only)
+  add_library(litz_fmt_definitions STATIC ${CMAKE_SOURCE_DIR}/cmake/fmt_definitions.cpp)
+  get_target_property(definitions fmt::fmt INTERFACE_COMPILE_DEFINITIONS)
+  target_compile_definitions(litz_fmt INTERFACE ${definitions})
+  target_link_libraries(litz_fmt INTERFACE litz_fmt_definitions)
 endif()
 
 # litz_level(name SOURCES a.cpp ... DEPENDS support symbolic ...): one folder of src/litz as the static library

@@ -23,7 +23,6 @@ function(litz_add_clang_library)
   set(libraries ${clang_libraries} -L${libdir} ${llvm_libraries} -l:libz.a -l:libzstd.a -lrt -ldl -lm -lpthread)
   if(LITZ_CLANG_SHARED)
     add_library(litz_clang SHARED ${ARGN})
-    target_compile_definitions(litz_clang PUBLIC LITZ_CLANG_SHARED)
     target_link_libraries(litz_clang PRIVATE ${libraries})
     target_link_options(litz_clang PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/clang_symbols.map
                         -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -static-libstdc++ -static-libgcc)

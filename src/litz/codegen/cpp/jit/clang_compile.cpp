@@ -35,12 +35,12 @@ using llvm::StringRef;
 constexpr const char* kDirectory = "/litz";
 constexpr const char* kPreludeSource = "prelude.cpp";
 
-std::unique_ptr<MemoryBuffer> view(const litz_clang_file& file) {
+std::unique_ptr<MemoryBuffer> view(const jit_clang_file& file) {
   // clang's lexer wants a terminating zero, which a view of the caller's text need not have.
   return MemoryBuffer::getMemBufferCopy(StringRef(file.text, file.size), file.name);
 }
 
-std::string hex_hash(const litz_clang_file& file) {
+std::string hex_hash(const jit_clang_file& file) {
   const llvm::XXH128_hash_t hash = llvm::xxh3_128bits(llvm::arrayRefFromStringRef(StringRef(file.text, file.size)));
   return llvm::utohexstr(hash.high64) + "." + llvm::utohexstr(hash.low64);
 }
@@ -51,7 +51,7 @@ std::string path_of(const char* name) { return std::string(kDirectory) + "/" + n
 /// several dtypes in turn. No unwind tables: nothing throws through a kernel. The loop and SLP vectorisers stay off
 /// (cc1's default): the generator emits vectors. So does unrolling, a third of the compile time without a gain in
 /// speed, but for loops of a known small count (see `keep_full_unrolling`).
-std::vector<std::string> arguments(const litz_clang_request& request, const char* source) {
+std::vector<std::string> arguments(const jit_clang_request& request, const char* source) {
   std::vector<std::string> args = {"-triple",
                                    llvm::sys::getProcessTriple(),
                                    "-emit-obj",
@@ -133,7 +133,7 @@ class PrecompileAction : public clang::ASTFrontendAction {
 
 /// The precompiled prelude of a request, or null when it does not parse (the compile of the source itself then says
 /// why). Kept per set of arguments and header texts; a second thread that needs the same one waits for the first.
-std::shared_ptr<clang::PCHBuffer> precompiled_prelude(const litz_clang_request& request, const Files& files) {
+std::shared_ptr<clang::PCHBuffer> precompiled_prelude(const jit_clang_request& request, const Files& files) {
   struct Entry {
     std::mutex mutex;
     bool made = false;
@@ -149,7 +149,7 @@ std::shared_ptr<clang::PCHBuffer> precompiled_prelude(const litz_clang_request& 
   std::string key;
   for (const std::string& arg : args) key += arg + '\n';
   for (size_t i = 0; i < request.header_count; ++i) {
-    const litz_clang_file& header = request.headers[i];
+    const jit_clang_file& header = request.headers[i];
     key += std::string(header.name) + ' ' + hex_hash(header) + '\n';
   }
   key += request.prelude;
@@ -179,8 +179,8 @@ void keep_full_unrolling(llvm::PassBuilder& builder) {
 
 }  // namespace
 
-extern "C" int litz_clang_compile(const litz_clang_request* request, litz_clang_sink object, litz_clang_sink error,
-                                  void* context) {
+extern "C" int jit_clang_compile(const jit_clang_request* request, jit_clang_sink object, jit_clang_sink error,
+                                 void* context) {
   litz::jit::set_up_llvm();
   Files files(new llvm::vfs::InMemoryFileSystem);
   files->addFile(path_of(request->source.name), 0, view(request->source));
@@ -209,7 +209,7 @@ extern "C" int litz_clang_compile(const litz_clang_request* request, litz_clang_
   return ok;
 }
 
-extern "C" void litz_clang_host(litz_clang_sink cpu, litz_clang_sink features, void* context) {
+extern "C" void jit_clang_host(jit_clang_sink cpu, jit_clang_sink features, void* context) {
   const StringRef name = llvm::sys::getHostCPUName();
   cpu(context, name.data(), name.size());
   std::vector<std::string> entries;
@@ -221,4 +221,4 @@ extern "C" void litz_clang_host(litz_clang_sink cpu, litz_clang_sink features, v
   features(context, text.data(), text.size());
 }
 
-extern "C" const char* litz_clang_version(void) { return LLVM_VERSION_STRING; }
+extern "C" const char* jit_clang_version(void) { return LLVM_VERSION_STRING; }

@@ -16,7 +16,7 @@
 
 namespace orc = llvm::orc;
 
-struct litz_clang_code {
+struct jit_clang_code {
   orc::JITDylib* library = nullptr;
   std::unordered_map<std::string, void*> symbols;
 };
@@ -54,9 +54,9 @@ Session& session() {
 }
 
 llvm::Error link(Session& s, orc::JITDylib& library, std::unique_ptr<llvm::MemoryBuffer> object,
-                 llvm::ArrayRef<litz_clang_symbol> given, litz_clang_code& code) {
+                 llvm::ArrayRef<jit_clang_symbol> given, jit_clang_code& code) {
   orc::SymbolMap absolute;
-  for (const litz_clang_symbol& symbol : given) {
+  for (const jit_clang_symbol& symbol : given) {
     absolute[s.execution->intern(symbol.name)] = {orc::ExecutorAddr::fromPtr(symbol.address),
                                                   llvm::JITSymbolFlags::Exported};
   }
@@ -76,8 +76,8 @@ llvm::Error link(Session& s, orc::JITDylib& library, std::unique_ptr<llvm::Memor
 
 }  // namespace
 
-extern "C" litz_clang_code* litz_clang_load(const char* object, size_t size, const litz_clang_symbol* symbols,
-                                            size_t symbol_count, litz_clang_sink error, void* context) {
+extern "C" jit_clang_code* jit_clang_load(const char* object, size_t size, const jit_clang_symbol* symbols,
+                                          size_t symbol_count, jit_clang_sink error, void* context) {
   Session& s = session();
   if (!s.layer) {
     error(context, s.error.data(), s.error.size());
@@ -86,7 +86,7 @@ extern "C" litz_clang_code* litz_clang_load(const char* object, size_t size, con
   std::string reports;
   reported_errors = &reports;
   static std::atomic<unsigned long> serial{0};
-  auto code = std::make_unique<litz_clang_code>();
+  auto code = std::make_unique<jit_clang_code>();
   code->library = &s.execution->createBareJITDylib("litz_" + std::to_string(serial++));
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object, size), code->library->getName());
   llvm::Error failure = link(s, *code->library, std::move(buffer), {symbols, symbol_count}, *code);
@@ -94,16 +94,16 @@ extern "C" litz_clang_code* litz_clang_load(const char* object, size_t size, con
   if (!failure) return code.release();
   const std::string text = reports + llvm::toString(std::move(failure));
   error(context, text.data(), text.size());
-  litz_clang_unload(code.release());
+  jit_clang_unload(code.release());
   return nullptr;
 }
 
-extern "C" void* litz_clang_find(const litz_clang_code* code, const char* symbol) {
+extern "C" void* jit_clang_find(const jit_clang_code* code, const char* symbol) {
   const auto found = code->symbols.find(symbol);
   return found == code->symbols.end() ? nullptr : found->second;
 }
 
-extern "C" void litz_clang_unload(litz_clang_code* code) {
+extern "C" void jit_clang_unload(jit_clang_code* code) {
   if (!code) return;
   // The library is of ours alone, so removal can fail only by a bug of ORC's; memory would leak, nothing would break.
   llvm::consumeError(session().execution->removeJITDylib(*code->library));

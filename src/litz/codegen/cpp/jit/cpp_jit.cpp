@@ -24,7 +24,7 @@ void answer_fatal_error(const char* reason) {
 /// One pool for all instances: threads are a property of the process.
 ThreadPool& compile_pool(int threads) {
   static ThreadPool& pool = [threads]() -> ThreadPool& {
-    litz_clang_set_fatal_handler(answer_fatal_error);
+    jit_clang_set_fatal_handler(answer_fatal_error);
     return ThreadPool::create(threads > 0 ? threads : available_processors(), "litz-compile");
   }();
   return pool;
@@ -49,11 +49,11 @@ std::future<Result<T>> start_on(ThreadPool& pool, Work work) {
 Result<std::string> make_object(const CppSource& source, const CompileTarget& target, int optimize) {
   std::vector<std::string> names = {std::string(source.name)};
   for (const auto& header : source.headers) names.emplace_back(header.first);
-  std::vector<litz_clang_file> headers;
+  std::vector<jit_clang_file> headers;
   for (size_t i = 0; i < source.headers.size(); ++i) {
     headers.push_back({names[i + 1].c_str(), source.headers[i].second.data(), source.headers[i].second.size()});
   }
-  litz_clang_request request = {};
+  jit_clang_request request = {};
   request.source = {names[0].c_str(), source.text.data(), source.text.size()};
   request.headers = headers.data();
   request.header_count = headers.size();
@@ -66,7 +66,7 @@ Result<std::string> make_object(const CppSource& source, const CompileTarget& ta
   struct Output {
     std::string object, error;
   } output;
-  const int ok = litz_clang_compile(
+  const int ok = jit_clang_compile(
       &request, [](void* o, const char* b, size_t n) { append_to(&static_cast<Output*>(o)->object, b, n); },
       [](void* o, const char* b, size_t n) { append_to(&static_cast<Output*>(o)->error, b, n); }, &output);
   if (!ok) return unsupported("generated C++ does not compile: {}", output.error);
@@ -76,19 +76,19 @@ Result<std::string> make_object(const CppSource& source, const CompileTarget& ta
 }  // namespace
 
 Result<CompiledModule> CppJit::load_module(std::string_view object, const Options& options) {
-  std::vector<litz_clang_symbol> symbols;
+  std::vector<jit_clang_symbol> symbols;
   for (const auto& symbol : options.symbols) symbols.push_back({symbol.first.c_str(), symbol.second});
   std::string error;
-  litz_clang_code* code =
-      litz_clang_load(object.data(), object.size(), symbols.data(), symbols.size(), append_to, &error);
+  jit_clang_code* code =
+      jit_clang_load(object.data(), object.size(), symbols.data(), symbols.size(), append_to, &error);
   if (!code) return unsupported("an object does not load: {}", error);
   CompiledModule module;
-  module.code_ = std::shared_ptr<void>(code, [](void* c) { litz_clang_unload(static_cast<litz_clang_code*>(c)); });
+  module.code_ = std::shared_ptr<void>(code, [](void* c) { jit_clang_unload(static_cast<jit_clang_code*>(c)); });
   return module;
 }
 
 void* CompiledModule::find(const char* symbol) const {
-  return code_ ? litz_clang_find(static_cast<const litz_clang_code*>(code_.get()), symbol) : nullptr;
+  return code_ ? jit_clang_find(static_cast<const jit_clang_code*>(code_.get()), symbol) : nullptr;
 }
 
 CppJit::CppJit(Options options) : pool_(compile_pool(options.threads)) {
@@ -121,6 +121,6 @@ Result<CompiledModule> CppJit::load_object(std::string_view object) {
   return start_on<CompiledModule>(pool_, [&] { return load_module(object, *options_); }).get();
 }
 
-const char* cpp_compiler_version() { return litz_clang_version(); }
+const char* cpp_compiler_version() { return jit_clang_version(); }
 
 }  // namespace litz

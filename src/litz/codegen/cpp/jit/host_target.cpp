@@ -37,7 +37,7 @@ bool has(const std::string& features, const char* name) {
 
 Result<CompileTarget> host_target(std::string_view instruction_set) {
   std::array<std::string, 2> host;  // processor, features
-  litz_clang_host(
+  jit_clang_host(
       [](void* h, const char* b, size_t n) { (*static_cast<std::array<std::string, 2>*>(h))[0].assign(b, n); },
       [](void* h, const char* b, size_t n) { (*static_cast<std::array<std::string, 2>*>(h))[1].assign(b, n); }, &host);
   std::string known;
