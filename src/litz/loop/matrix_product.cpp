@@ -1,4 +1,6 @@
 // Matrix products for the reference interpreter: triple loops in double, rounded once.
+#include <cmath>
+
 #include "litz/loop/reference_interpreter.h"
 
 namespace litz {
@@ -19,6 +21,10 @@ double element(const HostTensor& t, std::span<const int64_t> at) {
 /// result[.., i, j] = alpha * sum_k a[.., i, k] * b[.., k, j] + beta * bias broadcast.
 HostTensor product(const HostTensor& a, const HostTensor& b, const HostTensor* bias, double beta, double alpha) {
   size_t rank = a.sizes.size();
+  if (!is_floating(a.dtype)) {  // factors are numbers of the element type
+    alpha = std::trunc(alpha);
+    beta = std::trunc(beta);
+  }
   std::vector<int64_t> sizes = a.sizes;
   sizes[rank - 1] = b.sizes[rank - 1];
   HostTensor result = HostTensor::zeros(a.dtype, sizes);

@@ -86,7 +86,7 @@ std::string_view format_name(MemoryFormat f) {
 
 std::string tensor_text(const ExternTensor& t, const Names& outer) {
   std::string text = "%" + t.buffer->name;
-  if (!std::equal(t.axes.begin(), t.axes.end(), t.coordinates.begin(), t.coordinates.end())) {
+  if (t.axes != t.coordinates || t.sizes != t.buffer->sizes) {
     Names names = outer;
     std::string axes;
     for (size_t k = 0; k < t.axes.size(); ++k) {

@@ -8,7 +8,16 @@ namespace {
 LoweringResult lower_gather(Lowering& lowering, const Node& node) {
   Arguments in(lowering, node);
   View self = in.tensor("self"), index_view = in.tensor("index");
-  if (self.rank() == 0 || index_view.rank() == 0) return unsupported("gather of a tensor without dimensions");
+  // A tensor without dimensions counts as one with one element in one dimension.
+  if (self.rank() == 0) self = unsqueeze(lowering.context(), self, 0);
+  if (node.outputs[0].rank() == 0) {
+    if (index_view.rank() > 0) return unsupported("gather with an index of another rank");
+    return std::vector{lowering.pointwise(node, 0, [&](BodyBuilder& b, std::span<const Expr>) {
+      ValueId place = lowering.load(b, index_view, {});
+      return lowering.load(b, self, std::array{checked_index(lowering, b, place, self.sizes[0], "index is out of bounds for dimension 0 with size 1")});
+    })};
+  }
+  if (self.rank() != index_view.rank()) return unsupported("gather with an index of another rank");
   auto dim = static_cast<size_t>(Arguments::wrap_dim(in.integer("dim"), self.rank()));
   return std::vector{lowering.pointwise(node, 0, [&](BodyBuilder& b, std::span<const Expr> index) {
     std::vector<Expr> at(index.begin(), index.end());

@@ -17,11 +17,13 @@ LoweringResult lower_convolution(Lowering& lowering, const Node& node) {
   return result;
 }
 
-/// A library call whose results have eager's strides.
+/// What only the framework does, with eager's strides; known as such and not counted as a fallback.
 LoweringResult lower_library_call(Lowering& lowering, const Node& node) { return lowering.extern_call(node, {}); }
 
 constexpr LoweringEntry kTable[] = {
     {"aten.convolution_backward", lower_library_call},
+    {"aten.item", lower_library_call},
+    {"aten._local_scalar_dense", lower_library_call},
     {"aten.mm", lower_matrix_product},   {"aten.addmm", lower_matrix_product},      {"aten.bmm", lower_matrix_product},
     {"aten.baddbmm", lower_matrix_product}, {"aten.convolution", lower_convolution},
 };

@@ -134,7 +134,7 @@ std::optional<Unsupported> Lowering::lower_node(const Node& node) {
     LITZ_CHECK(program_->operations.size() == operations, "{} refused after it had emitted operations: {}", node.op->name, result.reason());
     reason = result.reason();
   }
-  bool is_expected = !forced && it == table().end() && (node.op->is_random || is_attention(node.op->name));
+  bool is_expected = !forced && it == table().end() && (node.op->is_random || node.op->has_effect || is_attention(node.op->name));
   if (!is_expected) program_->fallbacks.push_back({node.op->name, reason});
   set_results(node, extern_call(node, {}));
   return std::nullopt;

@@ -82,6 +82,7 @@ LoweringResult lower_scatter(Lowering& lowering, const Node& node, ScatterMode m
   Arguments in(lowering, node);
   View self = in.tensor("self"), index = in.tensor("index");
   if (self.rank() == 0 || index.rank() == 0) return unsupported("scatter into a tensor without dimensions");
+  if (self.rank() != index.rank()) return unsupported("scatter with an index of another rank");
   if (mode != ScatterMode::kStore && self.dtype == DType::kBool) return unsupported("combining booleans");
   int dim = Arguments::wrap_dim(in.integer("dim"), self.rank());
   bool has_source = node.op->argument_index("src") >= 0;

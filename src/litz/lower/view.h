@@ -14,7 +14,7 @@ struct View {
   DType dtype = DType::kFloat32;  // differs from the buffer's for view.dtype: the same bits
 
   size_t rank() const { return sizes.size(); }
-  bool is_whole() const { return coordinates == axes && dtype == buffer->dtype; }
+  bool is_whole() const { return coordinates == axes && sizes == buffer->sizes && dtype == buffer->dtype; }
   /// The buffer's coordinates at a place of the view.
   std::vector<Expr> at(std::span<const Expr> index) const;
 };
