@@ -10,12 +10,13 @@ namespace litz {
 template <class V>
 struct ExpParts {
   V high, low;
-  Bits<V> n;
+  V whole;    // n
+  Bits<V> n;  // 0x4b400000 + n
 };
 template <class V>
 LITZ_INLINE ExpParts<V> split_exp(V x) {
   V magic = (V)12582912.0f, t = mad(x, (V)1.44269504f, magic), n = t - magic;
-  return {mad(n, (V)-0.693145752f, x), n * (V)1.42860677e-06f, as<i32>(t)};
+  return {mad(n, (V)-0.693145752f, x), n * (V)1.42860677e-06f, n, as<i32>(t)};
 }
 // 2^n for n in [-126, 127], n as split_exp leaves it (its high bits fall out).
 template <class V>
@@ -29,6 +30,29 @@ LITZ_INLINE V expm1_reduced(ExpParts<V> s) {
   return mad(r * r, polynomial(r, {0.5f, 0.166665196f, 0.0416664034f, 0.0083688274f, 0.00139406382f}), -s.low) + s.high;
 }
 
+// p 2^n for n in [-150, 128], the result rounded once: an instruction, or two multiplications.
+template <class V>
+LITZ_INLINE V scale(V p, ExpParts<V> s) {
+#if defined(__AVX512VL__)
+  if constexpr (lanes<V> > 16) {
+    V r;
+    r.lo = scale(p.lo, {s.high.lo, s.low.lo, s.whole.lo, s.n.lo});
+    r.hi = scale(p.hi, {s.high.hi, s.low.hi, s.whole.hi, s.n.hi});
+    return r;
+  } else if constexpr (lanes<V> == 16)
+    return __builtin_bit_cast(V, __builtin_ia32_scalefps512_mask(p, s.whole, p, (u16)-1, 4));
+  else if constexpr (lanes<V> == 8)
+    return __builtin_bit_cast(V, __builtin_ia32_scalefps256_mask(p, s.whole, p, (u8)-1));
+  else if constexpr (lanes<V> == 4)
+    return __builtin_bit_cast(V, __builtin_ia32_scalefps128_mask(p, s.whole, p, (u8)-1));
+  else
+#endif
+  {
+    Bits<V> n = s.n - 0x4b400000, half = n >> 1;
+    return p * power_of_two<V>(half) * power_of_two<V>(n - half);
+  }
+}
+
 /// e^x; subnormal results are right, too.
 template <class V>
 LITZ_INLINE V exp(V x) {
@@ -37,8 +61,7 @@ LITZ_INLINE V exp(V x) {
     x = x > (V)89.0f ? (V)89.0f : x;
     x = x < (V)-104.0f ? (V)-104.0f : x;
     auto s = split_exp(x);
-    Bits<V> n = s.n - 0x4b400000, half = n >> 1;  // 2^n in two steps: n reaches from -150 to 128
-    return (expm1_reduced(s) + (V)1) * power_of_two<V>(half) * power_of_two<V>(n - half);
+    return scale(expm1_reduced(s) + (V)1, s);
   }
 }
 /// 1 / (1 + e^-x), through e^-|x|: no overflow, and small results keep their digits. The rounding of 1 + e is taken
