@@ -57,8 +57,10 @@ class _Compile:
         self.options = chosen
         self.programs = []  # per compiled graph: its Program, or None for one that runs eagerly
         self.metadata = None
+        self.inputs = []  # whether each input of the captured graph is a conjugate or negative view
 
     def run(self, gm, example_inputs):
+        self.inputs = [isinstance(x, torch.Tensor) and (x.is_conj() or x.is_neg()) for x in example_inputs]
         compiler = aot_autograd(
             fw_compiler=self.compile_forward,
             bw_compiler=self.compile_backward,
@@ -90,7 +92,8 @@ class _Compile:
         started = time.perf_counter()
         exported = None
         try:
-            exported = export(gm, name, kind == "inference", self.outputs_that_are_inputs(gm, kind))
+            lazy = self.lazy_inputs(gm, kind)
+            exported = export(gm, name, kind == "inference", self.outputs_that_are_inputs(gm, kind), lazy)
             exported_at = time.perf_counter()
             text = exported.builder.text() if log.wants("graph") else None
             program = exported.builder.compile([f"{k}={v}" for k, v in self.options.items()], exported.constants)
@@ -106,22 +109,28 @@ class _Compile:
         report["total_ms"] = (time.perf_counter() - started) * 1e3
         self.publish(report, text, program)
         call_boxed = program.call_boxed
-        lazy = exported.lazy_inputs
-        if kind == "backward":  # a gradient that comes in may have such a bit though the one at capture had none
-            lazy = lazy + [i for i, node in enumerate(_placeholders(gm)) if node.name.startswith("tangents_")]
-
         def run(arguments):
             return call_boxed(arguments)
 
         def run_resolved(arguments):
             for i in lazy:
-                if arguments[i] is not None:
-                    arguments[i] = arguments[i].resolve_conj().resolve_neg()
+                arguments[i] = _resolved(arguments[i])
             return call_boxed(arguments)
 
         made = run_resolved if lazy else run
         made._boxed_call = True
         return made
+
+    def lazy_inputs(self, gm, kind):
+        """Positions of the inputs that may have a conjugate or negative bit: their memory does not hold their values."""
+        placeholders = _placeholders(gm)
+        if kind == "backward":  # a gradient that comes in may have such a bit though the one at capture had none
+            return [i for i, node in enumerate(placeholders) if node.name.startswith("tangents_")]
+        if not any(self.inputs):
+            return []
+        if len(placeholders) != len(self.inputs):
+            return list(range(len(placeholders)))
+        return [i for i, is_lazy in enumerate(self.inputs) if is_lazy]
 
     def outputs_that_are_inputs(self, gm, kind):
         """Output position -> input position where AOTAutograd returns the input itself and ignores what the graph gives."""
@@ -185,7 +194,7 @@ def _needs_no_wrapper(meta, gm, example_inputs):
             return False
         if len(meta.input_info) != len(example_inputs) or any(True for _ in gm.parameters()) or any(True for _ in gm.buffers()):
             return False
-        if any(type(x) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, int) and not isinstance(x, torch.SymInt) and not _is_plain(x) for x in example_inputs):
+        if not all(_is_plain(x) for x in example_inputs):
             return False
         if any(type(m).__name__ == "SubclassCreationMeta" for m in list(meta.subclass_inp_meta or []) + list(meta.subclass_fw_graph_out_meta or [])):
             return False
@@ -199,9 +208,22 @@ def _placeholders(gm):
     return [node for node in gm.graph.nodes if node.op == "placeholder"]
 
 
+def _resolved(tensor):
+    """The same values and strides without a conjugate or negative bit."""
+    if not isinstance(tensor, torch.Tensor) or not (tensor.is_conj() or tensor.is_neg()):
+        return tensor
+    made = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    once = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in tensor.stride())  # expanded dimensions
+    made[once].copy_(tensor[once])
+    return made
+
+
 def _is_plain(value):
-    """A fake tensor that stands for a plain tensor without conjugate or negative bit."""
-    return isinstance(value, torch._subclasses.FakeTensor) and not value.is_conj() and not value.is_neg()
+    """A size, or a tensor of no subclass without conjugate or negative bit (a fake tensor stands for one)."""
+    if isinstance(value, (int, torch.SymInt)):
+        return True
+    plain = type(value) in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) or isinstance(value, torch._subclasses.FakeTensor)
+    return plain and not value.is_conj() and not value.is_neg()
 
 
 def _write_reproduction(gm, name):

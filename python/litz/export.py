@@ -17,8 +17,14 @@ from litz._sizes import Sizes, evaluate
 
 _schemas = {}  # OpOverload -> _Schema
 
-# Views whose memory holds other numbers than they stand for. The graph is functional, so a fresh tensor is as good.
-_PHYSICAL = {torch.ops.aten._conj.default: torch.ops.aten.conj_physical.default, torch.ops.aten._neg_view.default: torch.ops.aten.neg.default}
+# Views whose memory holds other numbers, or another element type, than they stand for. The graph is functional, so a fresh tensor is as
+# good.
+_PHYSICAL = {
+    torch.ops.aten._conj.default: torch.ops.aten.conj_physical.default,
+    torch.ops.aten._neg_view.default: torch.ops.aten.neg.default,
+    torch.ops.aten.view_as_real.default: torch.ops.aten.view_as_real_copy.default,
+    torch.ops.aten.view_as_complex.default: torch.ops.aten.view_as_complex_copy.default,
+}
 
 
 class _Schema:
@@ -49,21 +55,22 @@ def _default(argument):
 
 
 class ExportedGraph:
-    """What `export` gives: the builder, the tensors that the graph holds, the names of its calls into Python, and the positions of the
-    inputs that the caller must resolve (conjugate and negative views)."""
+    """What `export` gives: the builder, the tensors that the graph holds, and the names of its calls into Python."""
 
-    def __init__(self, builder, constants, opaque, lazy_inputs):
-        self.builder, self.constants, self.opaque, self.lazy_inputs = builder, constants, opaque, lazy_inputs
+    def __init__(self, builder, constants, opaque):
+        self.builder, self.constants, self.opaque = builder, constants, opaque
 
 
-def export(gm, name, is_inference=True, input_outputs=None):
-    """`input_outputs`: output position -> input position, for outputs that are the very input. Raises _C.Unsupported."""
-    return _Exporter(gm, name, input_outputs or {}).run(is_inference)
+def export(gm, name, is_inference=True, input_outputs=None, lazy_inputs=()):
+    """`input_outputs`: output position -> input position, for outputs that are the very input. `lazy_inputs`: positions of inputs with a
+    conjugate or negative bit, whose memory does not hold their values: the caller resolves them. Raises _C.Unsupported."""
+    return _Exporter(gm, name, input_outputs or {}, lazy_inputs).run(is_inference)
 
 
 class _Exporter:
-    def __init__(self, gm, name, input_outputs):
+    def __init__(self, gm, name, input_outputs, lazy_inputs):
         self.gm = gm
+        self.lazy_inputs = lazy_inputs
         self.sizes = Sizes()
         self.builder = self.sizes.builder = _C.GraphBuilder(name, self.sizes)
         self.schema_numbers = {}
@@ -74,7 +81,6 @@ class _Exporter:
         self.sources = {}
         self.input_outputs = input_outputs
         self.inputs = []
-        self.lazy_inputs = []  # positions of inputs with a conjugate or negative bit: memory does not hold their values
 
     def run(self, is_inference):
         self.builder.set_inference(is_inference)
@@ -85,7 +91,7 @@ class _Exporter:
         except BaseException:
             _torch.forget_opaque(self.opaque)
             raise
-        return ExportedGraph(self.builder, tuple(self.constants), self.opaque, self.lazy_inputs)
+        return ExportedGraph(self.builder, tuple(self.constants), self.opaque)
 
     # ---- nodes by kind
 
@@ -94,8 +100,6 @@ class _Exporter:
         builder = self.builder
         if isinstance(value, torch.Tensor):
             bound = builder.input(node.name, self.meta_of(value))
-            if value.is_conj() or value.is_neg():
-                self.lazy_inputs.append(len(self.inputs))
         elif isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool):
             bound = value if isinstance(value, int) else self.sizes(value)
             builder.size_input(node.name, builder.integer(bound) if isinstance(bound, int) else bound)

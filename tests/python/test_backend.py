@@ -143,7 +143,7 @@ def test_the_reproduction_of_a_fallback_is_a_graph_that_parses(tmp_path, monkeyp
             def compile(self, options, constants):
                 raise litz._C.Unsupported("a stage that refuses")
 
-        return type(exported)(Refusing(), exported.constants, exported.opaque, exported.lazy_inputs)
+        return type(exported)(Refusing(), exported.constants, exported.opaque)
 
     export = litz.backend.export
     monkeypatch.setattr(litz.backend, "export", refuse)

@@ -209,7 +209,8 @@ bool drop_dead_operations(LoopProgram& program) {
   std::vector<Operation*> kept;
   for (auto it = program.operations.rbegin(); it != program.operations.rend(); ++it) {
     Operation* op = *it;
-    bool is_live = op->kind == OperationKind::kExtern && op->callee && (op->callee->is_mutating || op->callee->is_random || op->callee->has_effect);
+    bool is_live = op->kind == OperationKind::kExtern && op->callee &&
+                   (op->callee->is_mutating || op->callee->is_random || op->callee->has_effect || !op->symbol_outputs.empty());
     for (const Buffer* out : op->outputs) is_live |= needed.contains(out) || out->version_of != nullptr;
     for (const Instr& i : op->body.instrs) is_live |= i.op == Op::kAssertTrue || i.op == Op::kCheckIndex;
     if (!is_live) continue;
