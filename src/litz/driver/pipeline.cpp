@@ -11,6 +11,7 @@
 #include "litz/graph_opt/eliminate_dead_code.h"
 #include "litz/graph_opt/merge_common_subexpressions.h"
 #include "litz/graph_opt/remove_no_ops.h"
+#include "litz/loop/simplify_indices.h"
 #include "litz/lower/lower_graph.h"
 #include "litz/schedule/assign_storage.h"
 #include "litz/schedule/decide_layouts.h"
@@ -51,6 +52,11 @@ Refused lower_graph_stage(CompileState& s) {
 
 Refused inline_producers_stage(CompileState& s) {
   inline_producers(*s.loops, s.device->target(), s.schedule.refusals);
+  return {};
+}
+
+Refused simplify_indices_stage(CompileState& s) {
+  simplify_indices(*s.loops);
   return {};
 }
 
@@ -144,6 +150,8 @@ const Stage kStages[] = {
     // Before layouts: what is left are the buffers that will exist, with their real readers.
     {{"inline_producers", Level::kLoop, "cheap producers are copied into their consumers"}, inline_producers_stage,
      [](const Options& o) { return o.inline_producers; }},
+    // Indices that were loaded from another buffer are expressions now, and their checks can be decided.
+    {{"simplify_indices", Level::kLoop, "checks and selects that bounds decide are dropped"}, simplify_indices_stage},
     {{"decide_layouts", Level::kLoop, "every buffer gets its strides"}, decide_layouts_stage},
     {{"meet_required_strides", Level::kLoop, "extern calls get the strides that they demand"}, meet_required_strides_stage},
     {{"fuse", Level::kSchedule, "operations that share memory traffic become one kernel"}, fuse_stage},

@@ -87,7 +87,11 @@ LoweringResult lower_div_mode(Lowering& lowering, const Node& node) {
     Operands in{lowering, b, index};
     ValueId x = in.opmath(node.arguments[0], common), y = in.opmath(node.arguments[1], common);
     if (is_floor) return b.op(Op::kFloorDiv, {x, y});
-    return is_floating(common) ? b.op(Op::kTrunc, {b.div(x, y)}) : b.op(Op::kTruncDiv, {x, y});
+    if (!is_floating(common)) return b.op(Op::kTruncDiv, {x, y});
+    // Eager rounds the quotient of two narrow tensors before it truncates: 17.96 is 18 in bfloat16. That rounding must stay.
+    bool rounds_first = !is_scalar_like(node.arguments[0], common) && !is_scalar_like(node.arguments[1], common);
+    ValueId quotient = b.div(x, y);
+    return b.op(Op::kTrunc, {rounds_first && opmath_type(common) != common ? b.cast(quotient, common, true) : quotient});
   })};
 }
 
