@@ -346,6 +346,9 @@ def direct_samples():
     yield a.mul.Tensor, (x.half(), torch.tensor(0.1, dtype=torch.float64)), {}
     yield a.gather.default, (r(3, 4), 0, index), {}
     yield a.embedding.default, (r(6, 3), i.abs()), {}
+    yield a.scatter.value, (r(3, 4), 0, index, 2.5), {}
+    yield a.reshape.default, (r(3, 4).t(), [2, 6]), {}
+    yield a.div.Tensor_mode, (torch.tensor([17.96, 7.9]).bfloat16() * 3, torch.tensor([3., 3.]).bfloat16()), dict(rounding_mode="trunc")
     yield a.mm.default, (r(3, 4), r(5, 4).t()), {}
     yield a.addmm.default, (r(5), r(3, 4), r(4, 5)), dict(beta=0.5, alpha=2)
     yield a.baddbmm.default, (r(2, 1, 5), r(2, 3, 4), r(2, 4, 5)), {}
