@@ -16,20 +16,31 @@ std::vector<int> row_major(size_t rank) {
   return order;
 }
 
-/// The order of the largest buffer of the same rank that the operation reads at its own axes.
+/// The order in which the operation walks the largest buffer that it reads: its output then lies in memory as that input does. Nullopt
+/// where that buffer is smaller than the output, or does not tell (an axis that it does not move along, a computed index).
 std::optional<std::vector<int>> order_of_inputs(const Operation& op, const Buffer& out, ExprContext& context) {
-  const Buffer* best = nullptr;
+  std::optional<std::vector<Expr>> best;
   int64_t best_bytes = 0;
   for (const Instr& i : op.body.instrs) {
-    if (i.op != Op::kLoad || i.buffer->layout.kind == LayoutKind::kFlexible || i.coordinates.size() != out.sizes.size()) continue;
-    bool point_by_point = true;
-    for (int d = 0; d < op.rank; ++d) point_by_point &= i.coordinates[d] == op.axes[d] || i.buffer->sizes[d].is_integer(1);
-    if (!point_by_point) continue;
+    if (i.op != Op::kLoad || i.buffer->layout.kind == LayoutKind::kFlexible) continue;
     const int64_t bytes = size_hint(product(context, i.buffer->sizes), kSizeFallback) * dtype_bytes(i.dtype);
-    if (bytes > best_bytes) best = i.buffer, best_bytes = bytes;
+    if (bytes <= best_bytes) continue;
+    Expr offset = context.integer(0);
+    for (size_t d = 0; d < i.coordinates.size(); ++d) offset = offset + i.coordinates[d] * i.buffer->layout.strides[d];
+    const std::span<const Expr> axes(op.axes.data(), op.rank);
+    auto form = linear_form(offset, axes);
+    bool tells = form.has_value();
+    for (int d = 0; tells && d < op.rank; ++d) {
+      if (out.sizes[d].is_integer(1)) continue;
+      const Expr step = form->coefficients[d];
+      tells = !step.is_integer(0) && (!step.is_integer() || step.integer() > 0);
+    }
+    if (!tells) continue;
+    best = form->coefficients;
+    best_bytes = bytes;
   }
   if (!best || best_bytes < size_hint(product(context, out.sizes), kSizeFallback)) return std::nullopt;
-  return stride_order(best->sizes, best->layout.strides);
+  return stride_order(out.sizes, *best);
 }
 
 }  // namespace

@@ -190,6 +190,44 @@ std::optional<Substitution> match_extents(std::span<const Expr> from, std::span<
   return map;
 }
 
+/// Coefficients of a load's offset along the axes; nullopt if it is not affine or the layout is not decided.
+std::optional<std::vector<Expr>> steps_of(const Access& access, std::span<const Expr> axes, ExprContext& context) {
+  if (access.buffer->layout.kind != LayoutKind::kStrided) return std::nullopt;
+  Expr offset = context.integer(0);
+  for (size_t d = 0; d < access.coordinates.size(); ++d) offset = offset + access.coordinates[d] * access.buffer->layout.strides[d];
+  auto form = linear_form(offset, axes);
+  if (!form) return std::nullopt;
+  return form->coefficients;
+}
+
+/// The same outer loops in another order: axes with one extent that walk a buffer that both groups read by the same step.
+std::optional<Substitution> match_steps(const FusedGroup& first, const FusedGroup& second, ExprContext& context) {
+  if (first.axes.size() != second.axes.size()) return std::nullopt;
+  for (const GroupMember& a : first.members)
+    for (const Access& x : accesses_of(a)) {
+      if (x.is_write) continue;
+      const auto from = steps_of(x, first.axes, context);
+      if (!from) continue;
+      for (const GroupMember& b : second.members)
+        for (const Access& y : accesses_of(b)) {
+          if (y.is_write || y.buffer != x.buffer) continue;
+          const auto to = steps_of(y, second.axes, context);
+          if (!to) continue;
+          Substitution map;
+          std::vector<bool> taken(second.axes.size(), false);
+          for (size_t i = 0; i < first.axes.size(); ++i)
+            for (size_t j = 0; j < second.axes.size(); ++j)
+              if (!taken[j] && (*from)[i] == (*to)[j] && !(*from)[i].is_integer(0) && first.axes[i].extent() == second.axes[j].extent()) {
+                taken[j] = true;
+                map.emplace_back(first.axes[i], second.axes[j]);
+                break;
+              }
+          if (map.size() == first.axes.size()) return map;
+        }
+    }
+  return std::nullopt;
+}
+
 /// Both axis lists cut into common pieces: (12, 64) and (768) become (12, 64) and 64*i + j.
 struct Refinement {
   std::vector<Expr> axes;
@@ -316,6 +354,10 @@ Result<JoinedMembers> join_groups(const FusedGroup& first, const FusedGroup& sec
     } else {
       return joined;
     }
+  }
+  if (auto map = match_steps(first, second, context)) {
+    JoinedMembers joined = assemble(second.axes, first, *map, {}, second, {}, {});
+    if (!find_violation(joined.axes, joined.members)) return joined;
   }
   // One group's outer loops are the first ones of the other's.
   for (bool first_is_shorter : {true, false}) {

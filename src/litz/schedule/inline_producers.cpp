@@ -7,6 +7,7 @@
 
 #include "litz/schedule/group_mapping.h"
 #include "litz/schedule/replay.h"
+#include "litz/schedule/size_hint.h"
 #include "litz/support/check.h"
 
 namespace litz {
@@ -36,6 +37,12 @@ BodyCost body_cost(const Body& body) {
     cost.is_heavy |= is_heavy_op(i.op);
   }
   return cost;
+}
+
+int64_t points(std::span<const Expr> axes) {
+  int64_t n = 1;
+  for (Expr a : axes) n *= std::max<int64_t>(1, size_hint(a.extent(), 64));
+  return n;
 }
 
 /// Who reads each buffer: operations through their bodies, and anything that needs it in memory.
@@ -72,6 +79,7 @@ std::unordered_map<Buffer*, Readers> find_readers(const LoopProgram& program) {
 std::optional<std::string> refuse_inlining(const Operation& producer, const Readers& readers, const InlineLimits& limits) {
   const BodyCost cost = body_cost(producer.body);
   if (cost.reads == 0 && !cost.is_heavy) return std::nullopt;  // constants and index patterns are always cheaper than memory
+  const bool gathers = std::any_of(producer.body.instrs.begin(), producer.body.instrs.end(), [](const Instr& i) { return i.op == Op::kIndirect; });
   int sites = 0;
   bool has_wide_reader = false;
   for (const Operation* reader : readers.bodies) {
@@ -80,6 +88,9 @@ std::optional<std::string> refuse_inlining(const Operation& producer, const Read
       if (i.op == Op::kLoad && i.buffer == producer.outputs[0]) loads.push_back(&i);
     sites += static_cast<int>(loads.size());
     has_wide_reader |= loads.size() > 1;
+    const int64_t repeats = points(reader->axes) / std::max<int64_t>(1, points(producer.axes));
+    if (gathers && repeats >= limits.max_gather_repeats)
+      return fmt::format("{} would repeat each gather {} times, limit {}", reader->name, repeats, limits.max_gather_repeats);
     const BodyCost into = body_cost(reader->body);
     const int copies = static_cast<int>(loads.size());
     if (into.reads + copies * (cost.reads - 1) > limits.max_reads)

@@ -1,8 +1,11 @@
 #include "litz/wrapper/plan_memory.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 
+#include "litz/schedule/size_hint.h"
 #include "litz/support/check.h"
 
 namespace litz {
@@ -67,6 +70,33 @@ Expr place_slots(std::vector<Life>& lives, ExprContext& context) {
   return total;
 }
 
+constexpr int64_t kSizeFallback = 64;
+constexpr int64_t kSmallArena = 1 << 20;  // bytes below which fewer allocations are worth more than a tight peak
+
+/// Most bytes alive at one time among tensors that the call makes and `counts` accepts, by the hints of sizes.
+int64_t peak_bytes(const WrapperProgram& program, int64_t alignment, const std::function<bool(TensorId)>& counts) {
+  std::map<TensorId, int64_t> alive;
+  int64_t now = 0, peak = 0;
+  auto begin = [&](TensorId t) {
+    if (t < 0 || !counts(t)) return;
+    const int64_t bytes = size_hint(storage_bytes(program.tensors[t], *program.context, alignment), kSizeFallback);
+    alive[t] = bytes;
+    now += bytes;
+    peak = std::max(peak, now);
+  };
+  for (const WrapperLine& line : program.lines) {
+    if (auto* a = std::get_if<AllocateLine>(&line)) begin(a->tensor);
+    if (auto* e = std::get_if<ExternCallLine>(&line))
+      for (TensorId t : e->results) begin(t);
+    if (auto* f = std::get_if<FreeLine>(&line))
+      if (auto it = alive.find(f->tensor); it != alive.end()) {
+        now -= it->second;
+        alive.erase(it);
+      }
+  }
+  return peak;
+}
+
 }  // namespace
 
 bool plan_memory(WrapperProgram& program, int64_t alignment) {
@@ -92,6 +122,15 @@ bool plan_memory(WrapperProgram& program, int64_t alignment) {
     if (lives.size() < 2) continue;
     const bool all_numbers = std::all_of(lives.begin(), lives.end(), [](const Life& l) { return l.bytes.is_integer(); });
     const Expr total = all_numbers ? place_numbers(lives, context) : place_slots(lives, context);
+    // An arena lives as long as the call: where that would raise the peak, tensors stay allocations of their own.
+    const int64_t arena_bytes = size_hint(total, kSizeFallback);
+    if (arena_bytes > kSmallArena) {
+      std::set<TensorId> inside;
+      for (const Life& l : lives) inside.insert(l.tensor);
+      const int64_t apart = peak_bytes(program, alignment, [](TensorId) { return true; });
+      const int64_t beside = peak_bytes(program, alignment, [&](TensorId t) { return !inside.contains(t); });
+      if (arena_bytes + beside > apart) continue;
+    }
     const int32_t arena = static_cast<int32_t>(arenas.size());
     arenas.push_back(ArenaLine{arena, total, Device{device.first, device.second}});
     for (const Life& l : lives) places[l.tensor] = PlaceLine{l.tensor, arena, l.offset};

@@ -1,5 +1,6 @@
 #pragma once
-// plan_memory: tensors of the call that do not escape share arenas, one per device, instead of an allocation each. Live ranges are static;
+// plan_memory: tensors of the call that do not escape share arenas, one per device, instead of an allocation each, where that does
+// not raise the call's peak. Live ranges are static;
 // offsets are numbers where all sizes are, otherwise expressions over the sizes, computed once per tuple of sizes.
 //
 //   alloc %a; call k0(.., %a); alloc %b; call k1(%a, %b); free %a ..    =>    arena 0 bytes ..; place %a in arena 0 at 0; ...
