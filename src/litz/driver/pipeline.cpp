@@ -139,8 +139,9 @@ Refused emit_executor_stage(CompileState& s) {
 
 /// The whole compiler, in order.
 const Stage kStages[] = {
-    {{"remove_no_ops", Level::kGraph, "ops that change nothing, as seen by the caller, are dropped"}, graph_stage<remove_no_ops>},
     {{"decompose", Level::kGraph, "composite ops become primitives"}, graph_stage<decompose_graph>},
+    // After decomposition, which adds copies and casts of its own.
+    {{"remove_no_ops", Level::kGraph, "ops that change nothing, as seen by the caller, are dropped"}, graph_stage<remove_no_ops>},
     {{"clean_views", Level::kGraph, "chains of views become one"}, graph_stage<clean_views>},
     // After decomposition: masks and scalars that every layer builds anew are one value.
     {{"merge_common_subexpressions", Level::kGraph, "equal pure calls are made once"}, graph_stage<merge_common_subexpressions>},
