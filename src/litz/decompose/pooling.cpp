@@ -4,11 +4,11 @@
 namespace litz {
 namespace {
 
-/// Window sizes when every output sees the same number of inputs, side by side.
+/// Window sizes when every output sees the same number of inputs, side by side. Eager refuses images without pixels.
 std::optional<std::vector<Expr>> equal_windows(Rewrite& r, const TensorMeta& in, const TensorMeta& out) {
   std::vector<Expr> windows;
   for (size_t i = in.rank() - 2; i < in.rank(); ++i) {
-    if (out.sizes[i].is_integer(0) || !mod(in.sizes[i], out.sizes[i]).is_integer(0)) return std::nullopt;
+    if (in.sizes[i].range().lower < 1 || out.sizes[i].range().lower < 1 || !mod(in.sizes[i], out.sizes[i]).is_integer(0)) return std::nullopt;
     windows.push_back(floor_div(in.sizes[i], out.sizes[i]));
   }
   return windows;

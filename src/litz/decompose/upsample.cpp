@@ -1,5 +1,6 @@
 // Upsampling as reads at computed places. Scales and source positions are computed in eager's type (float32, float64 for float64
 // tensors) with eager's operations, because a place off by one is a wrong pixel.
+#include <algorithm>
 #include <cmath>
 
 #include "litz/decompose/indexing.h"
@@ -34,6 +35,11 @@ Axes axes_of(Rewrite& r, size_t count, std::span<const Expr> in_sizes, std::span
     if (r.has(name)) a.factor[k] = r.number(name);
   }
   return a;
+}
+
+/// Eager refuses images without pixels or channels; a batch may be empty.
+bool has_pixels(std::span<const Expr> sizes) {
+  return std::all_of(sizes.begin() + 1, sizes.end(), [](Expr e) { return e.range().lower >= 1; });
 }
 
 double rounded(double v, DType type) { return type == DType::kFloat64 ? v : static_cast<double>(static_cast<float>(v)); }
@@ -83,12 +89,14 @@ Value input_of(Rewrite& r) { return r.tensor(r.node.op->arguments[0].name); }
 
 Replacement nearest(Rewrite& r) {
   const Value x = input_of(r);
+  if (!has_pixels(x.meta().sizes)) return {};
   const Axes a = axes_of(r, x.meta().rank() - 2, x.meta().sizes, r.out().sizes);
   const DType type = x.meta().dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
   return {gather_at(r, x, nearest_places(r, a, type))};
 }
 
 Replacement nearest_backward(Rewrite& r) {
+  if (!has_pixels(r.out().sizes)) return {};
   const Value grad = r.opmath(r.tensor("grad_output"));
   const Axes a = axes_of(r, r.out().rank() - 2, r.out().sizes, grad.meta().sizes);
   return {r.result(accumulate_at(r, r.out().sizes, nearest_places(r, a, grad.meta().dtype), grad))};
@@ -164,7 +172,7 @@ Value interpolated(Rewrite& r, Value x, const std::vector<Taps>& taps, std::vect
 
 Replacement upsample(Rewrite& r, MakeTaps make) {
   const Value x = input_of(r);
-  if (!is_floating(x.meta().dtype)) return {};
+  if (!is_floating(x.meta().dtype) || !has_pixels(x.meta().sizes)) return {};
   const Axes a = axes_of(r, x.meta().rank() - 2, x.meta().sizes, r.out().sizes);
   const DType type = opmath_type(x.meta().dtype);
   std::vector<Value> places;
@@ -187,6 +195,7 @@ void spread(Rewrite& r, Value grad, const std::vector<Taps>& taps, std::vector<V
 }
 
 Replacement linear_backward(Rewrite& r) {
+  if (!has_pixels(r.out().sizes)) return {};
   const Value grad = r.opmath(r.tensor("grad_output"));
   const Axes a = axes_of(r, r.out().rank() - 2, r.out().sizes, grad.meta().sizes);
   std::vector<Value> places;

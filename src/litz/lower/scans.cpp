@@ -41,6 +41,7 @@ LoweringResult lower_scan(Lowering& lowering, const Node& node, ReductionKind ki
 template <ReductionKind kKind>
 LoweringResult lower_running_total(Lowering& lowering, const Node& node) {
   DType result = node.outputs[0].dtype;
+  if (kKind == ReductionKind::kLogSumExp && !is_floating(result)) return unsupported("{} of {}: eager refuses it", node.op_name(), dtype_name(result));
   return lower_scan(lowering, node, kKind, opmath_type(result), result);
 }
 
