@@ -45,6 +45,18 @@ int64_t points(std::span<const Expr> axes) {
   return n;
 }
 
+/// Buffers at least half as large as the result that the body reads.
+int count_wide_reads(const Operation& op) {
+  std::unordered_set<const Buffer*> wide;
+  for (const Instr& i : op.body.instrs) {
+    if (i.op != Op::kLoad) continue;
+    int64_t n = 1;
+    for (Expr size : i.buffer->sizes) n *= std::max<int64_t>(1, size_hint(size, 64));
+    if (2 * n >= points(op.axes)) wide.insert(i.buffer);
+  }
+  return static_cast<int>(wide.size());
+}
+
 /// Who reads each buffer: operations through their bodies, and anything that needs it in memory.
 struct Readers {
   std::vector<Operation*> bodies;
@@ -103,7 +115,10 @@ std::optional<std::string> refuse_inlining(const Operation& producer, const Read
   if (users > limits.max_users) return fmt::format("{} users, limit {}", users, limits.max_users);
   if (cost.is_heavy && (users > limits.max_heavy_users || sites > limits.max_heavy_users))
     return fmt::format("expensive body read at {} places by {} users, limit {}", sites, users, limits.max_heavy_users);
-  if (users > 1 && cost.reads > 2) return fmt::format("{} users would each repeat {} reads", users, cost.reads);
+  // One stored result costs a write and a read; several users that each read several inputs of its size cost more.
+  const int wide_reads = count_wide_reads(producer);
+  if (users > 1 && wide_reads > 1) return fmt::format("{} users would each repeat {} reads of its size", users, wide_reads);
+  if (users > 1 && cost.reads > limits.max_repeated_reads) return fmt::format("{} users would each repeat {} reads", users, cost.reads);
   if (sites > users && has_wide_reader && cost.reads * sites > 9)
     return fmt::format("{} places would repeat {} reads", sites, cost.reads);
   return std::nullopt;

@@ -33,6 +33,7 @@ struct InlineLimits {
   int max_users = 8;            // of a producer that is copied into every user
   int max_reads = 24;           // of a body after inlining
   int max_instructions = 400;
+  int max_repeated_reads = 4;   // of a producer with several users
   int max_gather_repeats = 8;   // how often a consumer may repeat each gather of an inlined producer
   int max_heavy_users = 1;      // users of a producer with expensive ops (exp, erf, division): more means it is kept
 };
