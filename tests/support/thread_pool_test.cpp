@@ -98,14 +98,18 @@ TEST(ThreadPool, a_job_may_fork) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
 }
 
+std::atomic<bool> exit_has_begun = false;
+
 TEST(ThreadPool, exit_finishes_the_running_job_and_drops_the_waiting_ones) {
   EXPECT_EXIT(
       {
         ThreadPool& pool = ThreadPool::create(1, "exit");
+        std::atexit([] { exit_has_begun = true; });  // runs just before the pool's own handler
         std::promise<void> started;
         pool.submit([&] {
           started.set_value();
-          nap(50);
+          while (!exit_has_begun) nap(1);
+          nap(200);  // by now the pool knows that the process exits
           std::fputs("finished;", stderr);
         });
         pool.submit([] { std::fputs("dropped", stderr); });
