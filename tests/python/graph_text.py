@@ -1,7 +1,7 @@
 """Graph IR text and PyTorch: writes a call as a graph, runs a graph's text node by node through torch.ops.
 
-Independent of the compiler: only the text is shared. Running checks every node's type and sizes, and the strides of views,
-against what eager gives.
+Independent of the compiler: only the text is shared. Running checks every node's type and sizes, and the strides of views and
+pointwise ops, against what eager gives.
 """
 
 import re
@@ -191,7 +191,10 @@ class GraphText:
         assert NAMES[result.dtype] == dtype, f"{name} = {op}: eager gives {result.dtype}, the graph says {meta}"
         assert list(result.shape) == sizes, f"{name} = {op}: eager gives {list(result.shape)}, the graph says {meta}"
         overload = self.overload(op)
-        if any(r.alias_info for r in overload._schema.returns) and op != "aten.reshape":
+        is_view = any(r.alias_info for r in overload._schema.returns) and op != "aten.reshape"
+        # What the graph returns has the strides that it promises.
+        is_pointwise = torch.Tag.pointwise in overload.tags and name not in self.returns
+        if is_view or is_pointwise:
             strides = contiguous_strides(sizes)
             if " strides [" in meta:
                 strides = [self.expr(e) for e in split_top(meta.split(" strides [", 1)[1].split("]")[0])]
