@@ -28,8 +28,8 @@ const OpSchema* Graph::schema(std::string_view text) {
   // Two spellings of one op's schema (blanks, return names) are one schema: the first.
   auto by_name = schema_by_name_.find(parsed->name);
   if (by_name != schema_by_name_.end()) {
-    LITZ_CHECK(by_name->second->arguments.size() == parsed->arguments.size(), "two schemas for one op: \"{}\" and \"{}\"",
-               by_name->second->text, text);
+    if (by_name->second->arguments.size() != parsed->arguments.size())
+      user_error("two schemas for one op: \"{}\" and \"{}\"", by_name->second->text, text);
     schema_by_text_.emplace(std::string(text), by_name->second);
     return by_name->second;
   }

@@ -143,9 +143,12 @@ class GraphParser {
       auto bounds = split_top_level(take_brackets(line, '[', ']'));
       if (bounds.size() != 2) user_error("expected a range [lower, upper]");
       range = {read_bound(bounds[0]), read_bound(bounds[1])};
+      if (range.lower > range.upper) user_error("symbol {}: no number lies in [{}, {}]", name, bounds[0], bounds[1]);
     }
     if (accept(line, "hint")) hint = read_bound(take_word(line));
     expect_end(line);
+    if (name.empty()) user_error("expected the symbol's name");
+    if (graph_->context->find_symbol(name)) user_error("symbol {} stands twice", name);
     graph_->context->symbol(name, kind, range, hint);
   }
 
