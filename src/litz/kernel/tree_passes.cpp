@@ -45,7 +45,7 @@ class DeadRemover {
 
   bool is_live(const KernelStatement& s) const {
     switch (s.kind) {
-      case KernelOp::kLoop: return !s.loop->body.empty();
+      case KernelOp::kLoop: return !s.loop->body.empty() || s.loop->is_parallel;  // a parallel loop is part of the range
       case KernelOp::kStore: return !s.memory.is_scratch || loaded_[s.memory.index];
       case KernelOp::kInit: case KernelOp::kUpdate: case KernelOp::kFinish: return true;
       case KernelOp::kCompute:
