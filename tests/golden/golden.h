@@ -7,6 +7,7 @@ namespace litz {
 
 std::string golden_graph(std::string_view pass, std::string_view text);
 std::string golden_loop(std::string_view pass, std::string_view text);
+std::string golden_schedule(std::string_view pass, std::string_view text);
 std::string golden_kernel(std::string_view pass, std::string_view text);
 std::string golden_codegen(std::string_view generator, std::string_view text);
 
@@ -17,6 +18,7 @@ struct GoldenLevel {
 constexpr GoldenLevel kGoldenLevels[] = {
     {"graph", golden_graph},
     {"loop", golden_loop},
+    {"schedule", golden_schedule},
     {"kernel", golden_kernel},
     {"codegen", golden_codegen},
 };

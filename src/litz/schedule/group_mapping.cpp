@@ -340,6 +340,10 @@ Result<JoinedMembers> join_groups(const FusedGroup& first, const FusedGroup& sec
       why = joined.reason();
     }
   }
+  if (auto map = match_steps(first, second, context)) {
+    JoinedMembers joined = assemble(second.axes, first, *map, {}, second, {}, {});
+    if (!find_violation(joined.axes, joined.members)) return joined;
+  }
   if (auto map = match_extents(first.axes, second.axes, context)) {
     JoinedMembers joined = assemble(second.axes, first, *map, {}, second, {}, {});
     if (auto violation = find_violation(joined.axes, joined.members)) {
@@ -354,10 +358,6 @@ Result<JoinedMembers> join_groups(const FusedGroup& first, const FusedGroup& sec
     } else {
       return joined;
     }
-  }
-  if (auto map = match_steps(first, second, context)) {
-    JoinedMembers joined = assemble(second.axes, first, *map, {}, second, {}, {});
-    if (!find_violation(joined.axes, joined.members)) return joined;
   }
   // One group's outer loops are the first ones of the other's.
   for (bool first_is_shorter : {true, false}) {
