@@ -24,6 +24,32 @@ PyObject* prepare(PyObject*, PyObject* device_type) {
   Py_RETURN_NONE;
 }
 
+/// set_worker_command("cuda", ["python", "worker.py"])
+PyObject* set_worker_command(PyObject*, PyObject* args) {
+  const char* device;
+  PyObject* list;
+  if (!PyArg_ParseTuple(args, "sO", &device, &list)) return nullptr;
+  const char* words[16];
+  const Py_ssize_t count = PyList_Size(list);
+  if (count < 0) return nullptr;
+  if (count > 16) return PyErr_Format(PyExc_ValueError, "a command of %zd words, at most 16", count);
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (!(words[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(list, i), nullptr))) return nullptr;
+  litz_set_worker_command(device, words, static_cast<size_t>(count));
+  Py_RETURN_NONE;
+}
+
+/// run_text(text of a graph, last stage or level)
+PyObject* run_text(PyObject*, PyObject* args) {
+  const char *text, *last;
+  if (!PyArg_ParseTuple(args, "ss", &text, &last)) return nullptr;
+  char* result = nullptr;
+  if (const int status = litz_run_text(text, last, &result)) return raise_status(status);
+  PyObject* made = PyUnicode_FromString(result);
+  litz_free_text(result);
+  return made;
+}
+
 PyObject* selftest_jit(PyObject*, PyObject*) {
   char message[4096];
   int failed;
@@ -70,6 +96,8 @@ PyMethodDef methods[] = {
     {"version", version, METH_NOARGS, "The version of Litz, as in '0.1.0'."},
     {"compiler_version", compiler_version, METH_NOARGS, "The C++ compiler inside, as in 'clang 19.1.7'."},
     {"prepare", prepare, METH_O, "Starts, in the background, what a first compile for this type of device would wait for."},
+    {"set_worker_command", set_worker_command, METH_VARARGS, "How a type of device starts compiler processes: its name, then a list of words."},
+    {"run_text", run_text, METH_VARARGS, "run_text(graph, last): the text that is left after the stage or level `last` of the pipeline."},
     {"selftest_jit", selftest_jit, METH_NOARGS, "Compiles and runs a small kernel; raises RuntimeError with the reason when it is not right."},
     {"list_options", list_options, METH_NOARGS, "Every option as JSON text."},
     {"check_options", check_options, METH_O, "Raises UserError, with the known names, unless each 'key=value' is an option."},

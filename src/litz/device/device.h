@@ -2,6 +2,7 @@
 // A device, as the driver sees it: what the compiler may ask of it (target) and what turns kernels into code (codegen). In-tree
 // devices register themselves in `devices()`; the core finds them by the name that PyTorch gives the device and by nothing else.
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,8 @@ class DeviceInterface {
   virtual std::string_view type() const = 0;  // as in torch.device(type)
   virtual const Target& target() const = 0;
   virtual CodegenBackend& codegen() = 0;
+  /// The command that starts a compiler process of the host language, for devices whose generator needs one.
+  virtual void set_worker_command(const std::vector<std::string>& command) {}
 };
 
 /// Null if no device of that type is known.

@@ -3,7 +3,10 @@
 
 #include "litz/codegen/cpp/jit/cpp_jit.h"
 #include "litz/device/device.h"
+#include "litz/driver/api_guard.h"
 #include "litz/driver/c_api.h"
+#include "litz/driver/json_text.h"
+#include "litz/driver/pipeline.h"
 
 namespace litz {
 namespace {
@@ -48,6 +51,15 @@ extern "C" void litz_prepare(const char* device_type) {
   } catch (const std::exception&) {
     // The compile that needs the device will meet the error and report it.
   }
+}
+
+extern "C" void litz_set_worker_command(const char* device_type, const char* const* words, size_t count) {
+  litz::DeviceInterface* device = litz::find_device(device_type);
+  if (device) device->set_worker_command(std::vector<std::string>(words, words + count));
+}
+
+extern "C" int litz_run_text(const char* text, const char* last, char** result) {
+  return litz::guarded([&] { return litz::give_text(litz::run_on_text(text, litz::Level::kGraph, last, litz::Options{}), result); });
 }
 
 extern "C" int litz_selftest_jit(char* message, size_t size) {

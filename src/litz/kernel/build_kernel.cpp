@@ -5,15 +5,22 @@
 
 namespace litz {
 
-std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options) {
+namespace {
+
+std::unique_ptr<Kernel> build_once(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options) {
+  const bool is_grid = target.facts().execution == ExecutionModel::kGridOfBlocks;
   KernelPlan plan = plan_members(group, schedule, target, options);  // legal numerics, linear offsets
-  split_welford(plan);  // before axes change: it makes members of its own
+  if (!options.internal_in_memory) split_welford(plan);  // before axes change: it makes members of its own
   share_local_axes(plan);
-  split_axes(plan);     // before merging: pieces of split axes may merge with others
+  split_axes(plan);  // before merging: pieces of split axes may merge with others
   merge_axes(plan);
-  tile_transposes(plan);
-  form_nests(plan);
-  order_axes(plan);
+  if (is_grid) {
+    map_blocks(plan);
+  } else {
+    tile_transposes(plan);
+    form_nests(plan);
+    order_axes(plan);
+  }
   std::unique_ptr<Kernel> kernel = emit_tree(plan);  // hoists, finds common subexpressions, forwards stored values
   for (KernelScratch& scratch : kernel->scratch) {
     const bool is_temporary = scratch.buffer && !scratch.buffer->definition;
@@ -26,6 +33,17 @@ std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& sc
   narrow_indices(*kernel);
   verify(*kernel);
   return kernel;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options) {
+  std::unique_ptr<Kernel> kernel = build_once(group, schedule, target, options);
+  if (target.facts().execution != ExecutionModel::kGridOfBlocks || kernel->scratch.empty()) return kernel;
+  // Blocks have no scratch that another loop could read: rows that they cannot hold pass through memory.
+  KernelOptions through_memory = options;
+  through_memory.internal_in_memory = true;
+  return build_once(group, schedule, target, through_memory);
 }
 
 int accumulator_inputs(const Accumulator& a) { return reduction_traits(a.kind).inputs; }

@@ -61,19 +61,31 @@ class TreeEmitter {
     scopes_.back().body = &kernel_->body;
     for (Expr axis : plan_.axes) {
       const bool parallel = std::ranges::find(plan_.serial_axes, axis) == plan_.serial_axes.end();
-      const bool lanes = axis == plan_.outer_lane_axis;
-      open_loop(axis, lanes ? plan_.outer_step : 1, lanes, parallel, 0);
+      const int step = outer_step(axis);
+      open_loop(axis, step ? step : 1, step != 0, parallel, 0);
       if (parallel) parallel_levels_ = scopes_.size() - 1;
+    }
+    if (plan_.whole_axis) {
+      open_loop(plan_.whole_axis, plan_.whole_step, true, false, 0);
+      parallel_levels_ = scopes_.size() - 1;
     }
     if (plan_.outer_lane_axis) widen_scratch();
     for (PlannedNest& nest : plan_.nests) emit_nest(nest);
-    for (size_t k = 0; k < plan_.axes.size(); ++k) close_loop();
+    while (scopes_.size() > 1) close_loop();
     set_range();
     return std::move(kernel_);
   }
 
  private:
   ExprContext& context() { return *plan_.context; }
+
+  /// Values an iteration of an outer loop takes as lanes; 0: it has none.
+  int outer_step(Expr axis) const {
+    for (const auto& [block, step] : plan_.blocks) {
+      if (block == axis) return step;
+    }
+    return axis == plan_.outer_lane_axis ? plan_.outer_step : 0;
+  }
 
   void find_written() {
     for (const PlannedMember& member : plan_.members) {
@@ -101,6 +113,7 @@ class TreeEmitter {
     loop->is_parallel = parallel;
     loop->cascade = cascade;
     if (lanes) loop->lane = context().axis("lane", loop->step);
+    loop->is_whole = lanes && !parallel && axis.extent().is_integer() && axis.extent().integer() <= step;
     level_of_axis_[axis] = static_cast<int>(scopes_.size());
     if (lanes) level_of_axis_[loop->lane] = static_cast<int>(scopes_.size());
     Scope scope;
@@ -369,7 +382,7 @@ class TreeEmitter {
 
   /// The loop among the reduced ones (index into nest.axes) that moves partial sums on, and after how many iterations; or none.
   std::pair<size_t, int> choose_cascade(const PlannedNest& nest, bool has_sums) const {
-    if (!has_sums) return {nest.axes.size(), 0};
+    if (!has_sums || plan_.facts->execution == ExecutionModel::kGridOfBlocks) return {nest.axes.size(), 0};
     double terms = 1;
     for (size_t k = nest.axes.size(); k-- > nest.kept_count;) {
       const double inner = terms;
@@ -392,6 +405,7 @@ class TreeEmitter {
     for (PlannedMember* member : nest.members) {
       if (member->kind != OperationKind::kReduction && member->kind != OperationKind::kScan) continue;
       accumulators[member] = init(*member);
+      if (plan_.whole_axis && !member->reduced.empty()) kernel_->accumulators.back().lanes.push_back(scopes_.back().loop.get());
       has_sums |= member->kind == OperationKind::kReduction && sums_floats(kernel_->accumulators[accumulators[member]]);
     }
     const auto [cascade_at, block] = choose_cascade(nest, has_sums);
@@ -443,7 +457,7 @@ class TreeEmitter {
     Expr per_piece = context().integer(0);
     for (Expr axis : plan_.axes) {
       const bool parallel = std::ranges::find(plan_.serial_axes, axis) == plan_.serial_axes.end();
-      const int64_t step = axis == plan_.outer_lane_axis ? plan_.outer_step : 1;
+      const int64_t step = std::max(1, outer_step(axis));
       if (parallel) range = range * ceil_div(axis.extent(), context().integer(step));
     }
     for (const PlannedNest& nest : plan_.nests) {
@@ -456,6 +470,10 @@ class TreeEmitter {
     for (Expr axis : plan_.serial_axes) per_piece = per_piece * axis.extent();
     Expr one = context().integer(1);
     kernel_->range = range;
+    if (plan_.facts->execution == ExecutionModel::kGridOfBlocks) {
+      kernel_->grain = one;  // each piece is a program of the grid
+      return;
+    }
     kernel_->grain = max(one, floor_div(context().integer(plan_.facts->parallel_grain), max(one, per_piece)));
   }
 

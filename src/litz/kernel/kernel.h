@@ -88,6 +88,8 @@ struct KernelLoop {
   Expr lane;
   bool is_parallel = false;
   bool has_lanes = false;
+  /// has_lanes: one iteration takes all values of the axis; accumulators over its lanes may then be finished inside.
+  bool is_whole = false;
   /// Iterations after which the sums updated inside are moved to a second level, so that the rounding error of long sums stays
   /// small; 0: never.
   int cascade = 0;
@@ -117,6 +119,7 @@ struct Kernel {
 
 struct KernelOptions {
   bool strict_numerics = false;  // keep every rounding that eager makes between ops
+  bool internal_in_memory = false;  // what members pass on goes through the program's buffers, not through scratch
 };
 
 /// FusedGroup -> Kernel: loops, accumulators, linear offsets; the steps are listed in build_kernel.cpp.

@@ -54,6 +54,11 @@ struct KernelPlan {
   /// The outer axis that has lanes (then it is the last of `axes`), or null: then each nest has lanes of its own.
   Expr outer_lane_axis;
   int outer_step = 1;
+  /// Targets of blocks: the outer axes of which a program takes a block, and the block's size along each.
+  std::vector<std::pair<Expr, int>> blocks;
+  /// Targets of blocks: the local axis of all members, if the block holds it whole; the nests then have no loops of their own.
+  Expr whole_axis;
+  int whole_step = 1;
 };
 
 /// Calls visit on every expression that depends on axes: offsets, index values, check extents.
@@ -82,6 +87,10 @@ void tile_transposes(KernelPlan& plan);
 void form_nests(KernelPlan& plan);
 /// Chooses the axes with lanes, how many, and orders the loops by strides.
 void order_axes(KernelPlan& plan);
+/// Larger for loops that should be further out.
+double stride_score(const KernelPlan& plan, Expr axis);
+/// Targets of blocks, instead of tile_transposes, form_nests and order_axes: which block a program takes.
+void map_blocks(KernelPlan& plan);
 std::unique_ptr<Kernel> emit_tree(KernelPlan& plan);
 
 }  // namespace litz

@@ -151,7 +151,8 @@ double outer_lane_cost(const KernelPlan& plan, Expr axis) {
   return cost;
 }
 
-/// Larger for loops that should be further out.
+}  // namespace
+
 double stride_score(const KernelPlan& plan, Expr axis) {
   double score = 0;
   for (const PlannedMember& member : plan.members) {
@@ -164,6 +165,8 @@ double stride_score(const KernelPlan& plan, Expr axis) {
   }
   return score;
 }
+
+namespace {
 
 void order(const KernelPlan& plan, std::span<Expr> axes, Expr innermost) {
   auto goes_outside = [&](Expr a, Expr b) {

@@ -75,7 +75,8 @@ class MemberPlanner {
     }
     for (const GroupMember& member : plan_.group->members) rewrite_exprs(member);
     promote_scatter_axes();
-    for (Buffer* buffer : plan_.group->internal_buffers) plan_internal(buffer);
+    if (!plan_.options.internal_in_memory)
+      for (Buffer* buffer : plan_.group->internal_buffers) plan_internal(buffer);
     for (PlannedMember& member : plan_.members) plan_accesses(member);
     plan_numbers();
     return std::move(plan_);
@@ -268,6 +269,7 @@ class MemberPlanner {
                  "{}: the scatter's output {} does not share storage with its base {}", op.name, op.outputs[0]->name, op.scatter_base->name);
       p.kind = KernelParameter::kInOut;
     }
+    if (plan_.facts->has_atomics && op.scatter_mode != ScatterMode::kMul) return;
     // A coordinate that is an axis itself keeps that axis' iterations apart; along the others elements may meet
     // (and of plain stores the last one stays, whatever the split).
     const std::vector<Expr>& coordinates = store_coordinates_[{&op, op.outputs[0]}];

@@ -100,6 +100,7 @@ class KernelPrinter {
 
   void write_loop(const KernelLoop& loop) {
     std::string step = loop.has_lanes ? fmt::format(" step {}", to_string(loop.step)) : "";
+    if (loop.is_whole) step += " whole";
     if (loop.cascade) step += fmt::format(" cascade {}", loop.cascade);
     line("{} {} in 0..{}{}", loop.is_parallel ? (loop.has_lanes ? "parallel vector" : "parallel") : (loop.has_lanes ? "vector" : "for"),
          to_string(loop.axis), to_string(loop.extent), step);

@@ -20,7 +20,9 @@ Expr count_of(const PlannedMember& member, ExprContext& context) {
 
 bool is_worth_two_passes(const KernelPlan& plan, const PlannedMember& member) {
   if (member.kind != OperationKind::kReduction || member.reduction != ReductionKind::kWelford) return false;
-  if (work_of(member.body) > kCheapWork || member.reduced.empty()) return false;
+  if (member.reduced.empty()) return false;
+  if (plan.facts->execution == ExecutionModel::kGridOfBlocks) return member.kept.empty();  // the block keeps the row
+  if (work_of(member.body) > kCheapWork) return false;
   int64_t bytes = 0;
   for (const Instr& instr : member.body.instrs) {
     if (instr.op == Op::kLoad) bytes += dtype_bytes(instr.dtype);

@@ -65,7 +65,7 @@ Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Program
   }
   for (const Line& line : p.lines) {
     if (auto* kernel = std::get_if<KernelLine>(&line)) {
-      LITZ_CHECK(p.kernels.at(kernel->kernel).function, "kernel {} has no code", p.kernels[kernel->kernel].name);
+      LITZ_CHECK(p.kernels.at(kernel->kernel).function || p.kernels[kernel->kernel].launch, "kernel {} has no code", p.kernels[kernel->kernel].name);
       executor->kernel_numbers_ += kernel->numbers.size();
       executor->most_pointers_ = std::max(executor->most_pointers_, kernel->tensors.size() + 2);
     } else if (auto* call = std::get_if<ExternLine>(&line)) {
@@ -459,6 +459,11 @@ RunStatus Executor::run_kernel(CallState& state, const KernelLine& line, const i
   const int64_t* table = state.numbers->table.data();
   const int64_t range = table[line.range];
   if (range <= 0) return RunStatus::kOk;
+  if (const Kernel& kernel = program_->kernels[line.kernel]; kernel.launch) {
+    for (size_t k = 0; k < line.tensors.size(); ++k) state.pointers[k] = state.slots[line.tensors[k]].data;
+    const int failed = kernel.launch(kernel.object, state.pointers.data(), numbers, range, message);
+    return !failed ? RunStatus::kOk : failed == 2 ? RunStatus::kIndexError : RunStatus::kRuntimeError;
+  }
   const int64_t grain = std::max<int64_t>(1, table[line.grain]);
 
   KernelJob job{program_->kernels[line.kernel].function, state.pointers.data(), numbers};

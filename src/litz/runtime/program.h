@@ -112,9 +112,14 @@ struct Callee {
 
 /// Machine code of one kernel. The owner keeps it alive (a JIT module, a loaded package).
 using KernelFunction = void (*)(void* const* pointers, const int64_t* numbers, int64_t begin, int64_t end);
+/// Puts `range` pieces of a device's kernel on the stream that is current there and returns at once. 0, or (*message says why) 1 for an
+/// error of run time, 2 for an index out of range. The kernel has its own place to report errors to.
+using LaunchFunction = int (*)(void* object, void* const* pointers, const int64_t* numbers, int64_t range, std::string* message);
 struct Kernel {
   std::string name;
   KernelFunction function = nullptr;
+  LaunchFunction launch = nullptr;  // instead of function
+  void* object = nullptr;           // what launch takes
   std::shared_ptr<void> owner;
 };
 

@@ -21,7 +21,9 @@ class Emitter {
     for (const auto& kernel : wrapper_.kernels) {
       runtime::Kernel k;
       k.name = kernel.name;
-      k.function = reinterpret_cast<KernelFunction>(kernel.compiled.function);
+      if (kernel.compiled.launch) k.object = kernel.compiled.function;
+      else k.function = reinterpret_cast<KernelFunction>(kernel.compiled.function);
+      k.launch = kernel.compiled.launch;
       k.owner = kernel.compiled.owner;
       first_message_.push_back(static_cast<int32_t>(program_.messages.size()));
       program_.messages.insert(program_.messages.end(), kernel.messages.begin(), kernel.messages.end());

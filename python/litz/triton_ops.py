@@ -1,0 +1,401 @@
+"""What generated Triton kernels call: ops whose meaning Triton has no name for, each as Litz defines it (loop/ops.def).
+
+Imported under the name litz_triton_ops by whoever runs generated source, so that no part of litz has to be loaded for it.
+"""
+
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+# ---- arithmetic ----
+
+
+@triton.jit
+def add_bool(a, b):
+    return a | b
+
+
+@triton.jit
+def div(a, b):
+    if a.dtype == tl.float64:
+        return a / b
+    return tl.math.div_rn(a, b)
+
+
+@triton.jit
+def sqrt(a):
+    if a.dtype == tl.float64:
+        return tl.math.sqrt(a)
+    return tl.math.sqrt_rn(a)
+
+
+@triton.jit
+def reciprocal(a):
+    return div(tl.full([], 1.0, a.dtype), a)
+
+
+@triton.jit
+def rsqrt(a):
+    return tl.math.rsqrt(a)
+
+
+@triton.jit
+def sigmoid(a):
+    return div(tl.full([], 1.0, a.dtype), 1.0 + tl.exp(-a))
+
+
+@triton.jit
+def relu(a):
+    return tl.where((a > 0) | (a != a), a, tl.zeros_like(a))
+
+
+@triton.jit
+def sign(a):
+    return (a > 0).to(a.dtype) - (a < 0).to(a.dtype)
+
+
+@triton.jit
+def isnan(a):
+    return a != a
+
+
+@triton.jit
+def isinf(a):
+    return tl.abs(a) == float("inf")
+
+
+@triton.jit
+def signbit(a):
+    if a.dtype == tl.float32:
+        return a.to(tl.int32, bitcast=True) < 0
+    elif a.dtype == tl.float64:
+        return a.to(tl.int64, bitcast=True) < 0
+    else:
+        return a < 0
+
+
+@triton.jit
+def copysign(a, b):
+    magnitude = tl.abs(a)
+    return tl.where(signbit(b), -magnitude, magnitude)
+
+
+@triton.jit
+def minimum(a, b):
+    """NaN if either is."""
+    return tl.where((a < b) | (a != a), a, b)
+
+
+@triton.jit
+def maximum(a, b):
+    """NaN if either is."""
+    return tl.where((a > b) | (a != a), a, b)
+
+
+@triton.jit
+def fmin(a, b):
+    return tl.where((a < b) | (b != b), a, b)
+
+
+@triton.jit
+def fmax(a, b):
+    return tl.where((a > b) | (b != b), a, b)
+
+
+@triton.jit
+def nonzero_divisor(b):
+    return tl.where(b == 0, tl.full([], 1, b.dtype), b)
+
+
+@triton.jit
+def trunc_div(a, b):
+    return tl.where(b == 0, tl.zeros_like(a), a // nonzero_divisor(b))
+
+
+@triton.jit
+def fmod(a, b):
+    if a.dtype.is_floating():
+        return libdevice.fmod(a, b)
+    else:
+        return tl.where(b == 0, tl.zeros_like(a), a % nonzero_divisor(b))
+
+
+@triton.jit
+def remainder(a, b):
+    """With the sign of b, as torch.remainder."""
+    r = fmod(a, b)
+    if a.dtype.is_int_unsigned():
+        return r
+    else:
+        return tl.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
+
+
+@triton.jit
+def floor_div(a, b):
+    if a.dtype.is_floating():
+        # As c10::div_floor_floating: the quotient of the part that b divides, then the nearest integer at or below.
+        rest = libdevice.fmod(a, b)
+        quotient = div(a - rest, b)
+        quotient = tl.where((rest != 0) & ((b < 0) != (rest < 0)), quotient - 1.0, quotient)
+        floored = tl.math.floor(quotient)
+        floored = tl.where(quotient - floored > 0.5, floored + 1.0, floored)
+        return tl.where(b == 0, div(a, b), tl.where(quotient == 0, copysign(quotient, div(a, b)), floored))
+    else:
+        quotient = trunc_div(a, b)
+        rest = fmod(a, b)
+        if a.dtype.is_int_unsigned():
+            return quotient
+        else:
+            return tl.where((rest != 0) & ((rest < 0) != (b < 0)), quotient - 1, quotient)
+
+
+@triton.jit
+def shift_left(a, n, bits: tl.constexpr):
+    fits = (n >= 0) & (n < bits)
+    return tl.where(fits, a << tl.where(fits, n, tl.zeros_like(n)), tl.zeros_like(a))
+
+
+@triton.jit
+def shift_right(a, n, bits: tl.constexpr):
+    fits = (n >= 0) & (n < bits)
+    if a.dtype.is_int_unsigned():
+        return tl.where(fits, a >> tl.where(fits, n, tl.zeros_like(n)), tl.zeros_like(a))
+    else:
+        return a >> tl.where(fits, n, tl.full([], bits - 1, n.dtype))
+
+
+@triton.jit
+def log2(a):
+    return tl.math.log2(a)
+
+
+@triton.jit
+def trunc(a):
+    return libdevice.trunc(a)
+
+
+@triton.jit
+def round(a):
+    return libdevice.nearbyint(a)
+
+
+@triton.jit
+def pow(a, b):
+    if a.dtype.is_floating():
+        return libdevice.pow(a, b)
+    else:
+        result = tl.full(a.shape, 1, a.dtype)
+        base = a
+        exponent = b
+        for _ in range(64):
+            result = tl.where((exponent & 1) != 0, result * base, result)
+            base = base * base
+            exponent = exponent >> 1
+        return result
+
+
+tanh = libdevice.tanh
+expm1 = libdevice.expm1
+log1p = libdevice.log1p
+log10 = libdevice.log10
+tan = libdevice.tan
+asin = libdevice.asin
+acos = libdevice.acos
+atan = libdevice.atan
+sinh = libdevice.sinh
+cosh = libdevice.cosh
+asinh = libdevice.asinh
+acosh = libdevice.acosh
+atanh = libdevice.atanh
+erfc = libdevice.erfc
+erfinv = libdevice.erfinv
+lgamma = libdevice.lgamma
+atan2 = libdevice.atan2
+hypot = libdevice.hypot
+nextafter = libdevice.nextafter
+
+
+@triton.jit
+def random_uint(seed, offset):
+    low = (offset & 0xFFFFFFFF).to(tl.uint32)
+    high = (offset >> 32).to(tl.uint32)
+    word, _, _, _ = tl.philox(seed, low, high, tl.zeros_like(low), tl.zeros_like(low))
+    return word
+
+
+# ---- indices ----
+
+
+@triton.jit
+def check_index(index, extent, wanted, error):
+    """The index wrapped to [0, extent); an index outside is reported (code, index, extent) and becomes 0."""
+    fits = (index >= -extent) & (index < extent)
+    bad = wanted & (fits == 0)
+    where = error + tl.zeros_like(index)
+    tl.store(where + 1, index, mask=bad)
+    tl.store(where + 2, tl.zeros_like(index) + extent, mask=bad)
+    tl.store(where, tl.full([], 1, tl.int64) + tl.zeros_like(index), mask=bad)
+    return tl.where(fits, tl.where(index < 0, index + extent, index), tl.zeros_like(index))
+
+
+@triton.jit
+def assert_true(condition, code, wanted, error):
+    bad = wanted & (condition == 0)
+    tl.store(error + bad.to(tl.int32) * 0, bad.to(tl.int64) * 0 + code, mask=bad)
+
+
+@triton.jit
+def index_floor_div(a, b):
+    q = a // b
+    return tl.where((a % b != 0) & ((a < 0) != (b < 0)), q - 1, q)
+
+
+@triton.jit
+def index_mod(a, b):
+    r = a % b
+    return tl.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
+
+
+# ---- reductions: over dimension `dim`, kept with size 1 where `keep` ----
+
+
+@triton.jit
+def _add(a, b):
+    return a + b
+
+
+@triton.jit
+def _mul(a, b):
+    return a * b
+
+
+@triton.jit
+def _or(a, b):
+    return a | b
+
+
+@triton.jit
+def _and(a, b):
+    return a & b
+
+
+@triton.jit
+def _xor(a, b):
+    return a ^ b
+
+
+@triton.jit
+def reduce_sum(a, dim: tl.constexpr, keep: tl.constexpr):
+    return tl.reduce(a, dim, _add, keep_dims=keep)
+
+
+@triton.jit
+def reduce_prod(a, dim: tl.constexpr, keep: tl.constexpr):
+    return tl.reduce(a, dim, _mul, keep_dims=keep)
+
+
+@triton.jit
+def reduce_min(a, dim: tl.constexpr, keep: tl.constexpr):
+    return tl.reduce(a, dim, minimum, keep_dims=keep)
+
+
+@triton.jit
+def reduce_max(a, dim: tl.constexpr, keep: tl.constexpr):
+    return tl.reduce(a, dim, maximum, keep_dims=keep)
+
+
+@triton.jit
+def reduce_xor(a, dim: tl.constexpr, keep: tl.constexpr):
+    return tl.reduce(a, dim, _xor, keep_dims=keep)
+
+
+@triton.jit
+def reduce_any(a, dim: tl.constexpr, keep: tl.constexpr):
+    return tl.reduce(a.to(tl.int32), dim, _or, keep_dims=keep) != 0
+
+
+@triton.jit
+def reduce_all(a, dim: tl.constexpr, keep: tl.constexpr):
+    return tl.reduce(a.to(tl.int32), dim, _and, keep_dims=keep) != 0
+
+
+@triton.jit
+def better_min(a, i, b, j):
+    """The smaller, NaN before numbers; of equal ones the one with the lower index."""
+    a_nan = a != a
+    b_nan = b != b
+    same = (a == b) | (a_nan & b_nan)
+    first = (a < b) & (b_nan == 0) | (a_nan & (b_nan == 0)) | (same & (i < j))
+    return tl.where(first, a, b), tl.where(first, i, j)
+
+
+@triton.jit
+def better_max(a, i, b, j):
+    """The larger, NaN before numbers; of equal ones the one with the lower index."""
+    a_nan = a != a
+    b_nan = b != b
+    same = (a == b) | (a_nan & b_nan)
+    first = (a > b) & (b_nan == 0) | (a_nan & (b_nan == 0)) | (same & (i < j))
+    return tl.where(first, a, b), tl.where(first, i, j)
+
+
+@triton.jit
+def reduce_min_index(a, i, dim: tl.constexpr, keep: tl.constexpr):
+    return tl.reduce((a, i), dim, better_min, keep_dims=keep)
+
+
+@triton.jit
+def reduce_max_index(a, i, dim: tl.constexpr, keep: tl.constexpr):
+    return tl.reduce((a, i), dim, better_max, keep_dims=keep)
+
+
+@triton.jit
+def scan_min(a, i, b, j):
+    """Running minimum: the later of equal ones, as eager's cummin."""
+    later = (b <= a) | (b != b)
+    return tl.where(later, b, a), tl.where(later, j, i)
+
+
+@triton.jit
+def scan_max(a, i, b, j):
+    later = (b >= a) | (b != b)
+    return tl.where(later, b, a), tl.where(later, j, i)
+
+
+@triton.jit
+def finite_or_zero(a):
+    return tl.where(tl.abs(a) == float("inf"), tl.zeros_like(a), a)
+
+
+@triton.jit
+def exp_difference(a, b):
+    """exp(a - b) where equal infinities differ by nothing."""
+    return tl.where(a == b, tl.full([], 1.0, a.dtype), tl.exp(a - b))
+
+
+@triton.jit
+def log_sum_exp_step(m, s, v):
+    """(m, s) stands for s * exp(m); v is added."""
+    larger = maximum(m, v)
+    return larger, s * exp_difference(m, larger) + exp_difference(v, larger)
+
+
+@triton.jit
+def welford_step(mean, m2, count, v):
+    count = count + 1.0
+    delta = v - mean
+    mean = mean + delta / count
+    return mean, m2 + delta * (v - mean), count
+
+
+@triton.jit
+def _welford_join(mean_a, m2_a, count_a, mean_b, m2_b, count_b):
+    count = count_a + count_b
+    share = tl.where(count == 0.0, tl.zeros_like(count), count_b / tl.where(count == 0.0, tl.full([], 1.0, count.dtype), count))
+    delta = mean_b - mean_a
+    return mean_a + delta * share, m2_a + m2_b + delta * delta * count_a * share, count
+
+
+@triton.jit
+def reduce_welford(mean, m2, count, dim: tl.constexpr, keep: tl.constexpr):
+    return tl.reduce((mean, m2, count), dim, _welford_join, keep_dims=keep)

@@ -1,0 +1,266 @@
+// The frame of a kernel, its grid and its loops.
+#include "litz/codegen/triton/triton_writer.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "litz/codegen/triton/triton_names.h"
+#include "litz/kernel/tree_passes.h"
+#include "litz/support/check.h"
+
+namespace litz {
+namespace {
+
+void cite(const Operation& op, std::vector<std::string>& lines) {
+  std::string text = op.name;
+  for (const Node* node : op.sources) {
+    text += fmt::format("; {}", node->op_name());
+    if (node->source && !node->source->file.empty()) text += fmt::format(" at {}:{}: {}", node->source->file, node->source->line, node->source->text);
+  }
+  text = python_comment(text);
+  if (std::ranges::find(lines, text) == lines.end()) lines.push_back(text);
+}
+
+std::string shape_text(const KernelParameter& p) {
+  std::string text = fmt::format("{} {}[", p.name, dtype_name(p.dtype));
+  for (size_t d = 0; d < p.buffer->sizes.size(); ++d) text += (d ? ", " : "") + to_string(p.buffer->sizes[d]);
+  return text + "]";
+}
+
+bool is_for(const KernelLoop& loop) { return !loop.is_parallel && !(loop.has_lanes && loop.is_whole); }
+
+bool is_multiple(const KernelLoop& loop) {
+  auto extent = loop.extent.as_integer();
+  return extent && *extent % loop.step.integer() == 0;
+}
+
+/// Every part of the expression fits int32.
+bool fits_int32(Expr expr) {
+  ValueRange r = expr.range();
+  if (r.lower < std::numeric_limits<int32_t>::min() || r.upper > std::numeric_limits<int32_t>::max()) return false;
+  return std::ranges::all_of(expr.operands(), fits_int32);
+}
+
+}  // namespace
+
+TritonWriter::TritonWriter(const Kernel& kernel)
+    : kernel_(kernel), accumulators_(kernel.accumulators.size()), value_text_(kernel.values.size()), constant_(kernel.values.size()),
+      is_dirty_(kernel.parameters.size()) {
+  plan();
+}
+
+std::string TritonWriter::refusal() const {
+  std::string reason;
+  auto see = [&](DType dtype) {
+    if (!triton_type(dtype)) reason = fmt::format("{}: generated kernels have no {}", kernel_.name, dtype_name(dtype));
+  };
+  for (const KernelValueInfo& v : kernel_.values) see(v.dtype);
+  for (const KernelParameter& p : kernel_.parameters) see(p.dtype);
+  for_each_statement(kernel_.body, [&](const KernelStatement& s) {
+    if (s.kind == KernelOp::kCompute && s.instr.op == Op::kDigamma) reason = fmt::format("{}: there is no {} on this device", kernel_.name, op_text(s.instr.op));
+    if (s.kind == KernelOp::kStore && s.mode == ScatterMode::kMul && kernel_.parameters[s.memory.index].dtype == DType::kBool)
+      reason = fmt::format("{}: no scatter of products of truth values", kernel_.name);
+  });
+  if (!kernel_.scratch.empty()) reason = fmt::format("{}: members pass '{}' on in a way that a block cannot hold", kernel_.name, kernel_.scratch[0].name);
+  return reason;
+}
+
+// ---- what each loop and accumulator is called ----
+
+void TritonWriter::plan() {
+  is_wide_ = !kernel_.narrow_indices;
+  Loops lanes, loops;
+  plan_body(kernel_.body, lanes, loops);
+  for_each_statement(kernel_.body, [&](const KernelStatement& s) {
+    if (s.offset) is_wide_ |= !fits_int32(s.offset);
+    if (s.instr.expr && s.instr.op == Op::kIndexExpr) is_wide_ |= !fits_int32(s.instr.expr);
+  });
+}
+
+void TritonWriter::plan_body(const std::vector<KernelStatement>& body, Loops& lanes, Loops& loops) {
+  for (const KernelStatement& s : body) {
+    if (s.kind == KernelOp::kInit) {
+      accumulators_[s.accumulator].lanes_at_init = lanes;
+      accumulators_[s.accumulator].loops_at_init = loops;
+    }
+    if (s.kind == KernelOp::kUpdate) {
+      AccumulatorPlan& a = accumulators_[s.accumulator];
+      a.is_direct &= loops == a.loops_at_init && !kernel_.accumulators[s.accumulator].is_scan;
+    }
+    if (s.kind != KernelOp::kLoop) continue;
+    const KernelLoop& loop = *s.loop;
+    if (loop.has_lanes) {
+      is_wide_ |= loop.extent.range().upper > std::numeric_limits<int32_t>::max() - loop.step.integer();
+      dimension_[&loop] = static_cast<int>(lanes.size());
+      lane_axis_[loop.axis] = &loop;
+      lanes.push_back(&loop);
+      rank_ = std::max(rank_, static_cast<int>(lanes.size()));
+      int64_t elements = 1;
+      for (const KernelLoop* l : lanes) elements *= l->step.integer();
+      block_elements_ = std::max(block_elements_, elements);
+    }
+    if (is_for(loop)) loops.push_back(&loop);
+    plan_body(loop.body, lanes, loops);
+    if (is_for(loop)) loops.pop_back();
+    if (loop.has_lanes) lanes.pop_back();
+  }
+}
+
+// ---- the frame ----
+
+std::string TritonWriter::run() {
+  std::vector<std::string> sources;
+  if (kernel_.group) {
+    for (const GroupMember& member : kernel_.group->members) cite(*member.operation, sources);
+  }
+  for (const std::string& s : sources) line("# {}", s);
+  line("import triton");
+  line("import triton.language as tl");
+  line("import litz_triton_ops as lt\n\n");
+  write_head();
+  ++depth_;
+  write_grid();
+  --depth_;
+  write_launch();
+  return std::move(text_);
+}
+
+void TritonWriter::write_head() {
+  std::string arguments;
+  std::vector<std::string> notes;
+  for (size_t k = 0; k < kernel_.parameters.size(); ++k) {
+    const KernelParameter& p = kernel_.parameters[k];
+    const std::string name = p.kind == KernelParameter::kNumber ? fmt::format("s{}", k) : pointer(Memory{false, static_cast<int>(k)});
+    arguments += (arguments.empty() ? "" : ", ") + name;
+    notes.push_back(fmt::format("{}: {}", name, p.kind == KernelParameter::kNumber ? p.name : shape_text(p)));
+    if (p.kind == KernelParameter::kNumber) index_.bind(p.number, fmt::format("n{}", k));
+  }
+  if (kernel_.reports_errors) arguments += arguments.empty() ? "error" : ", error";
+  line("@triton.jit");
+  line("def {}({}):", kernel_.name, arguments);
+  ++depth_;
+  for (const std::string& note : notes) line("# {}", python_comment(note));
+  for (size_t k = 0; k < kernel_.parameters.size(); ++k) {
+    if (kernel_.parameters[k].kind == KernelParameter::kNumber) line("n{0} = tl.cast(s{0}, {1})", k, is_wide_ ? "tl.int64" : "tl.int32");
+  }
+  --depth_;
+}
+
+int TritonWriter::warps() const {
+  const auto wanted = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, block_elements_ / 256))));
+  return std::clamp(wanted, 1, block_elements_ >= 8192 ? 16 : 8);
+}
+
+/// What the launcher passes and how many threads a program has.
+void TritonWriter::write_launch() {
+  std::string signature;
+  int pointers = 0, numbers = 0;
+  for (const KernelParameter& p : kernel_.parameters) {
+    if (p.kind == KernelParameter::kNumber) {
+      ++numbers;
+      signature += "\"i64\", ";
+    } else {
+      ++pointers;
+      signature += fmt::format("\"*{}\", ", triton_signature_type(p.dtype));
+    }
+  }
+  if (kernel_.reports_errors) signature += "\"*i64\", ";
+  text_ += fmt::format("\n\nLAUNCH = dict(kernel={}, signature=[{}], pointers={}, numbers={}, reports_errors={}, num_warps={})\n", kernel_.name,
+                       signature, pointers, numbers, kernel_.reports_errors ? "True" : "False", warps());
+}
+
+// ---- loops ----
+
+std::string TritonWriter::slice(int dimension) const {
+  if (rank_ < 2) return "";
+  std::string text;
+  for (int d = 0; d < rank_; ++d) text += fmt::format("{}{}", d ? ", " : "", d == dimension ? ":" : "None");
+  return "[" + text + "]";
+}
+
+void TritonWriter::open_lanes(const KernelLoop& loop, const std::string& name, const std::string& start) {
+  std::string block = name;
+  std::ranges::transform(block, block.begin(), [](char c) { return static_cast<char>(std::toupper(c)); });
+  block_names_[&loop] = block + "BLOCK";
+  names_[&loop] = name;
+  const std::string range = fmt::format("tl.arange(0, {}){}", block_names_[&loop], slice(dimension_.at(&loop)));
+  line("{} = {}{}", name, start.empty() ? "" : start + " + ", is_wide_ && start.empty() ? fmt::format("({}).to(tl.int64)", range) : range);
+  index_.bind(loop.axis, name);
+  if (!is_multiple(loop)) line("{0}_in = {0} < {1}", name, index_.text(loop.extent));
+}
+
+// The parallel loops, outermost first; program k of the grid takes the k-th combination, the innermost loop the fastest.
+void TritonWriter::write_grid() {
+  std::vector<const KernelLoop*> loops;
+  const std::vector<KernelStatement>* body = &kernel_.body;
+  std::vector<const std::vector<KernelStatement>*> bodies{body};
+  while (!body->empty() && body->back().kind == KernelOp::kLoop && body->back().loop->is_parallel) {
+    loops.push_back(body->back().loop.get());
+    body = &loops.back()->body;
+    bodies.push_back(body);
+  }
+  static constexpr const char* kNames[] = {"x", "y", "z"};
+  LITZ_CHECK(loops.size() <= 3, "kernel {}: {} parallel loops", kernel_.name, loops.size());
+  auto name_of = [&](size_t k) { return std::string(kNames[loops.size() - 1 - k]); };
+  for (size_t k = 0; k < loops.size(); ++k) {
+    std::string block = name_of(k);
+    block[0] = static_cast<char>(std::toupper(block[0]));
+    line("{}BLOCK: tl.constexpr = {}", block, loops[k]->step.integer());
+  }
+  if (!loops.empty()) line("program = tl.program_id(0){}", is_wide_ ? ".to(tl.int64)" : "");
+  for (size_t k = loops.size(); k-- > 0;) {
+    const std::string name = name_of(k);
+    const std::string block = std::string(1, static_cast<char>(std::toupper(name[0]))) + "BLOCK";
+    if (k == 0) {
+      line("{}_start = program * {}", name, block);
+      continue;
+    }
+    const std::string tiles = index_.text(ceil_div(loops[k]->extent, loops[k]->step));
+    line("{}_start = program % ({}) * {}", name, tiles, block);
+    line("program = program // ({})", tiles);
+  }
+  for (size_t k = 0; k < loops.size(); ++k) {
+    for (const KernelStatement& s : *bodies[k]) {
+      if (s.kind != KernelOp::kLoop) write_statement(s);
+    }
+    open_lanes(*loops[k], name_of(k), name_of(k) + "_start");
+  }
+  write_body(*body);
+}
+
+void TritonWriter::write_body(const std::vector<KernelStatement>& body) {
+  for (const KernelStatement& s : body) {
+    if (s.kind == KernelOp::kLoop) write_loop(*s.loop);
+    else write_statement(s);
+  }
+}
+
+void TritonWriter::write_loop(const KernelLoop& loop) {
+  if (!loop.has_lanes) {
+    const std::string name = fmt::format("k{}", next_loop_++);
+    line("for {} in range(0, {}):", name, index_.text(loop.extent));
+    index_.bind(loop.axis, name);
+    ++depth_;
+    write_body(loop.body);
+    if (loop.body.empty()) line("pass");
+    --depth_;
+    return;
+  }
+  const std::string name = fmt::format("r{}", next_loop_++);
+  std::string block = name;
+  block[0] = 'R';
+  line("{}BLOCK: tl.constexpr = {}", block, loop.step.integer());
+  if (loop.is_whole) {
+    open_lanes(loop, name, "");
+    write_body(loop.body);
+    return;
+  }
+  line("for {}_start in range(0, {}, {}BLOCK):", name, index_.text(loop.extent), block);
+  ++depth_;
+  open_lanes(loop, name, name + "_start");
+  write_body(loop.body);
+  --depth_;
+}
+
+}  // namespace litz

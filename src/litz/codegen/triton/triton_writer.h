@@ -1,0 +1,93 @@
+#pragma once
+// Kernel IR as Triton source. A program of the grid takes one iteration of the parallel loops. Every loop with lanes is a dimension
+// of the block, by its depth among such loops; a value that varies over some of them has size 1 along the others, and Triton
+// broadcasts. Loops with lanes that are not whole, and plain loops, are `for` loops.
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "litz/codegen/triton/triton_index.h"
+#include "litz/kernel/kernel.h"
+
+namespace litz {
+
+class TritonWriter {
+ public:
+  explicit TritonWriter(const Kernel& kernel);
+  /// A complete module: imports, the kernel, and LAUNCH, what whoever compiles it must know.
+  std::string run();
+  /// Null, or the op or type that Triton source cannot say.
+  std::string refusal() const;
+
+ private:
+  using Loops = std::vector<const KernelLoop*>;
+  template <typename... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    text_.append(4 * depth_, ' ');
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += '\n';
+  }
+
+  // triton_writer.cpp: the frame, loops
+  void plan();
+  void plan_body(const std::vector<KernelStatement>& body, Loops& lanes, Loops& loops);
+  void write_head();
+  void write_launch();
+  void write_grid();
+  void write_body(const std::vector<KernelStatement>& body);
+  void write_loop(const KernelLoop& loop);
+  void open_lanes(const KernelLoop& loop, const std::string& name, const std::string& start);
+  std::string slice(int dimension) const;
+  std::string block_name(const KernelLoop& loop) const { return block_names_.at(&loop); }
+  int warps() const;
+
+  // triton_statements.cpp: values and memory
+  void write_statement(const KernelStatement& s);
+  void write_load(const KernelStatement& s);
+  void write_store(const KernelStatement& s);
+  void write_compute(const KernelStatement& s);
+  std::string compute_text(const KernelStatement& s) const;
+  std::string cast_text(const KernelStatement& s) const;
+  void define(KernelValue v, const std::string& expression);
+  /// A value as an operand; `bare`: a float32 literal may stand as it is.
+  std::string operand(KernelValue v, bool bare = false) const;
+  Loops loops_of(Expr expr) const;
+  static void add(Loops& to, const Loops& from);
+  /// The masks of these loops and the predicate, joined; empty for none.
+  std::string mask_of(const Loops& loops, KernelValue predicate = kNoKernelValue) const;
+  std::string pointer(Memory memory) const;
+  /// pointer + offset with the shape that these loops give.
+  std::string address(Memory memory, Expr offset, const Loops& loops) const;
+
+  // triton_accumulators.cpp
+  void write_init(const KernelStatement& s);
+  void write_update(const KernelStatement& s);
+  void write_finish(const KernelStatement& s);
+  std::string identity(const Accumulator& a) const;
+  std::string shape_of(const Accumulator& a, int accumulator) const;
+  std::string reduced(const Accumulator& a, const std::string& function, std::string value) const;
+
+  const Kernel& kernel_;
+  std::string text_;
+  int depth_ = 0;
+  TritonIndex index_;
+  bool is_wide_ = false;   // indices are int64
+  int rank_ = 0;           // of blocks
+  int64_t block_elements_ = 1;
+  std::unordered_map<const KernelLoop*, int> dimension_;
+  std::unordered_map<const KernelLoop*, std::string> block_names_, names_;
+  std::unordered_map<Expr, const KernelLoop*> lane_axis_;
+  std::unordered_map<Expr, KernelValue> bound_;
+  struct AccumulatorPlan {
+    Loops lanes_at_init, loops_at_init;
+    bool is_direct = true;  // one update, in no loop of its own: the state is the value
+  };
+  std::vector<AccumulatorPlan> accumulators_;
+  std::vector<std::string> value_text_;
+  std::vector<const KernelStatement*> constant_;  // of values that are constants
+  std::vector<bool> is_dirty_;  // parameters stored to since the last barrier
+  int next_value_ = 0, next_loop_ = 0, next_assertion_ = 0;
+  const Operation* cited_ = nullptr;
+};
+
+}  // namespace litz

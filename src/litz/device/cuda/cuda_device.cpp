@@ -1,0 +1,66 @@
+// NVIDIA GPUs. Without a driver the target is a Hopper GPU on paper: sources can be made anywhere, but not loaded.
+#include "litz/device/cuda/cuda_device.h"
+
+#include "litz/codegen/triton/triton_backend.h"
+#include "litz/device/cuda/cuda_driver.h"
+#include "litz/device/cuda/cuda_kernel.h"
+
+namespace litz {
+namespace {
+
+int attribute(cuda::Attribute which, int fallback) {
+  if (!cuda::driver()) return fallback;
+  int device = 0, value = 0;
+  const bool known = !cuda::driver()->cuDeviceGet(&device, 0) && !cuda::driver()->cuDeviceGetAttribute(&value, which, device);
+  return known ? value : fallback;
+}
+
+class CudaTarget : public Target {
+ public:
+  CudaTarget() {
+    facts_.execution = ExecutionModel::kGridOfBlocks;
+    facts_.multiprocessors = attribute(cuda::kMultiprocessors, 132);
+    facts_.shared_bytes = attribute(cuda::kMaxSharedBytesOptin, 227 << 10);
+    facts_.l2_bytes = attribute(cuda::kL2Bytes, 50 << 20);
+    facts_.tensor_alignment = 256;
+    facts_.max_grid[0] = INT32_MAX;
+    facts_.max_grid[1] = facts_.max_grid[2] = 65535;
+    facts_.prefers_channels_last = true;
+    facts_.has_atomics = true;
+  }
+  std::string_view device_type() const override { return "cuda"; }
+  const TargetFacts& facts() const override { return facts_; }
+  InlineLimits inline_limits() const override {
+    InlineLimits limits;
+    limits.max_heavy_users = 4;  // arithmetic is cheaper than memory
+    return limits;
+  }
+
+ private:
+  TargetFacts facts_;
+};
+
+std::string compile_target() { return fmt::format("cuda:{}", 10 * attribute(cuda::kMajor, 9) + attribute(cuda::kMinor, 0)); }
+
+class CudaDevice : public DeviceInterface {
+ public:
+  CudaDevice()
+      : codegen_(compile_target, [](const KernelBinary& binary, const std::string& source) { return cuda::load_kernel(binary, source, compile_target()); }) {}
+  std::string_view type() const override { return "cuda"; }
+  const Target& target() const override { return target_; }
+  CodegenBackend& codegen() override { return codegen_; }
+  void set_worker_command(const std::vector<std::string>& command) override { WorkerPool::instance().set_command(command); }
+
+ private:
+  CudaTarget target_;
+  TritonBackend codegen_;
+};
+
+}  // namespace
+
+DeviceInterface& cuda_device() {
+  static CudaDevice device;
+  return device;
+}
+
+}  // namespace litz

@@ -1,0 +1,8 @@
+#pragma once
+#include "litz/device/device.h"
+
+namespace litz {
+
+DeviceInterface& cuda_device();
+
+}  // namespace litz

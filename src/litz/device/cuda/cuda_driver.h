@@ -1,0 +1,53 @@
+#pragma once
+// What Litz needs of the CUDA driver and of PyTorch's CUDA library, looked up in the running process: nothing is linked, so one
+// build serves machines with and without a GPU. Types are the driver's, spelled as pointers and ints.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "litz/support/check.h"
+
+namespace litz::cuda {
+
+using Status = int;  // 0: success
+using Handle = void*;
+
+#define LITZ_CUDA_FUNCTIONS(X)                                                                                           \
+  X(cuInit, (unsigned))                                                                                                  \
+  X(cuDeviceGet, (int*, int))                                                                                            \
+  X(cuDeviceGetAttribute, (int*, int, int))                                                                              \
+  X(cuDevicePrimaryCtxRetain, (Handle*, int))                                                                            \
+  X(cuCtxGetCurrent, (Handle*))                                                                                          \
+  X(cuCtxSetCurrent, (Handle))                                                                                           \
+  X(cuCtxGetDevice, (int*))                                                                                              \
+  X(cuLibraryLoadData, (Handle*, const void*, int*, void**, unsigned, int*, void**, unsigned))                           \
+  X(cuLibraryGetKernel, (Handle*, Handle, const char*))                                                                  \
+  X(cuLibraryUnload, (Handle))                                                                                           \
+  X(cuKernelSetAttribute, (int, int, Handle, int))                                                                       \
+  X(cuLaunchKernel, (Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**, void**)) \
+  X(cuMemHostAlloc, (void**, size_t, unsigned))                                                                          \
+  X(cuGetErrorString, (Status, const char**))
+
+struct Driver {
+#define LITZ_DECLARE(name, arguments) Status(*name) arguments = nullptr;
+  LITZ_CUDA_FUNCTIONS(LITZ_DECLARE)
+#undef LITZ_DECLARE
+  /// PyTorch's current stream of a device: aoti_torch_get_current_cuda_stream; null where its CUDA library is not loaded.
+  int (*current_stream)(int32_t device, void** stream) = nullptr;
+
+  std::string text_of(Status status) const;
+};
+
+/// The driver, initialised; the reason where there is none, or one too old (libraries of kernels came with 12.0).
+const Result<Driver>& driver();
+
+/// Attributes of a device that the target's facts come from (CUdevice_attribute).
+enum Attribute : int {
+  kMaxSharedBytesOptin = 97,
+  kMultiprocessors = 16,
+  kMajor = 75,
+  kMinor = 76,
+  kL2Bytes = 38,
+};
+
+}  // namespace litz::cuda

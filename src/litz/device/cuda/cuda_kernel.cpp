@@ -1,0 +1,165 @@
+#include "litz/device/cuda/cuda_kernel.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "litz/device/cuda/cuda_driver.h"
+
+namespace litz::cuda {
+namespace {
+
+constexpr int kMaxDynamicSharedBytes = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+constexpr int kSharedWithoutAsking = 48 << 10;
+constexpr int kMostArguments = 512;
+
+/// Machine code in the driver; a CUkernel serves every device of the process.
+struct Variant {
+  KernelBinary binary;
+  Handle library = nullptr, kernel = nullptr;
+  std::atomic<uint64_t> devices_ready{0};  // where the size of shared memory was asked for
+};
+
+/// What kernels report to: code, value, size (runtime::KernelError), in host memory that devices write.
+struct ErrorReport {
+  int64_t* words = nullptr;
+};
+
+Result<ErrorReport> error_report() {
+  static std::mutex mutex;
+  static ErrorReport report;
+  std::lock_guard lock(mutex);
+  if (!report.words) {
+    constexpr unsigned kPortableAndMapped = 1 | 2;
+    void* memory = nullptr;
+    if (const Status failed = driver()->cuMemHostAlloc(&memory, 64, kPortableAndMapped)) return unsupported("no host memory for error reports: {}", driver()->text_of(failed));
+    report.words = static_cast<int64_t*>(memory);
+    for (int k = 0; k < 8; ++k) report.words[k] = 0;
+  }
+  return report;
+}
+
+class LoadedKernel {
+ public:
+  LoadedKernel(std::string source, std::string target) : source_(std::move(source)), target_(std::move(target)) {}
+  ~LoadedKernel() {
+    for (Variant* v : {aligned_.load(), unaligned_.load()}) {
+      if (v && v->library) driver()->cuLibraryUnload(v->library);
+      delete v;
+    }
+  }
+
+  Result<bool> load(const KernelBinary& binary, bool aligned) {
+    auto variant = std::make_unique<Variant>();
+    variant->binary = binary;
+    const Driver& d = *driver();
+    if (const Status failed = d.cuLibraryLoadData(&variant->library, binary.image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0))
+      return unsupported("machine code of {} does not load: {}", binary.entry, d.text_of(failed));
+    if (const Status failed = d.cuLibraryGetKernel(&variant->kernel, variant->library, binary.entry.c_str()))
+      return unsupported("no kernel {} in its machine code: {}", binary.entry, d.text_of(failed));
+    if (binary.reports_errors) {
+      auto report = error_report();
+      if (!report) return unsupported("{}", report.reason());
+      errors_ = report->words;
+    }
+    if (binary.pointers + binary.numbers + binary.extra_arguments + 1 > kMostArguments) return unsupported("{}: too many arguments", binary.entry);
+    (aligned ? aligned_ : unaligned_) = variant.release();
+    return true;
+  }
+
+  int launch(void* const* pointers, const int64_t* numbers, int64_t range, std::string* message) {
+    const Driver& d = *driver();
+    Variant* variant = aligned_.load(std::memory_order_acquire);
+    const KernelBinary& binary = variant->binary;
+    uintptr_t bits = 0;
+    for (int k = 0; k < binary.pointers; ++k) bits |= reinterpret_cast<uintptr_t>(pointers[k]);
+    if (bits & 15) [[unlikely]] {
+      variant = unaligned(message);
+      if (!variant) return 1;
+    }
+    if (errors_ && errors_[0]) [[unlikely]] return report(message);
+    int device = 0;
+    if (d.cuCtxGetDevice(&device)) [[unlikely]] {
+      if (!enter_context(message) || d.cuCtxGetDevice(&device)) return 1;
+    }
+    if (binary.shared_bytes > kSharedWithoutAsking && !(variant->devices_ready.load() >> (device & 63) & 1)) {
+      if (const Status failed = d.cuKernelSetAttribute(kMaxDynamicSharedBytes, binary.shared_bytes, variant->kernel, device)) return fail(message, "shared memory", failed);
+      variant->devices_ready |= uint64_t{1} << (device & 63);
+    }
+    void* stream = nullptr;
+    if (d.current_stream && d.current_stream(device, &stream)) {
+      *message = "the current stream is not known";
+      return 1;
+    }
+    void* arguments[kMostArguments];
+    void* nothing = nullptr;
+    int n = 0;
+    for (int k = 0; k < binary.pointers; ++k) arguments[n++] = const_cast<void**>(&pointers[k]);
+    for (int k = 0; k < binary.numbers; ++k) arguments[n++] = const_cast<int64_t*>(&numbers[k]);
+    if (binary.reports_errors) arguments[n++] = &errors_;
+    for (int k = 0; k < binary.extra_arguments; ++k) arguments[n++] = &nothing;
+    if (range > INT32_MAX) {
+      *message = fmt::format("{}: a grid of {} programs (at most {})", binary.entry, range, INT32_MAX);
+      return 1;
+    }
+    const Status failed = d.cuLaunchKernel(variant->kernel, static_cast<unsigned>(range), 1, 1, static_cast<unsigned>(32 * variant->binary.warps), 1, 1,
+                                           static_cast<unsigned>(variant->binary.shared_bytes), stream, arguments, nullptr);
+    return failed ? fail(message, "launch", failed) : 0;
+  }
+
+ private:
+  int fail(std::string* message, const char* what, Status failed) {
+    *message = fmt::format("{} of {}: {}", what, aligned_.load()->binary.entry, driver()->text_of(failed));
+    return 1;
+  }
+
+  int report(std::string* message) {
+    const int64_t code = errors_[0];
+    if (code == 1) *message = fmt::format("index {} is out of bounds for dimension with size {} (seen in an earlier kernel)", errors_[1], errors_[2]);
+    else *message = "an assertion of an earlier kernel failed";
+    errors_[0] = 0;
+    return code == 1 ? 2 : 1;
+  }
+
+  bool enter_context(std::string* message) {
+    const Driver& d = *driver();
+    Handle context = nullptr;
+    int device = 0;
+    const Status failed = d.cuDeviceGet(&device, 0) ?: d.cuDevicePrimaryCtxRetain(&context, device) ?: d.cuCtxSetCurrent(context);
+    if (failed) *message = d.text_of(failed);
+    return !failed;
+  }
+
+  Variant* unaligned(std::string* message) {
+    if (Variant* known = unaligned_.load(std::memory_order_acquire)) return known;
+    std::lock_guard lock(mutex_);
+    if (Variant* known = unaligned_.load(std::memory_order_acquire)) return known;
+    auto binary = WorkerPool::instance().compile(source_, target_, false).get();
+    auto loaded = binary ? load(*binary, false) : Result<bool>(unsupported("{}", binary.reason()));
+    if (!loaded) *message = loaded.reason();
+    return unaligned_.load();
+  }
+
+  std::string source_, target_;
+  std::mutex mutex_;
+  std::atomic<Variant*> aligned_{nullptr}, unaligned_{nullptr};
+  int64_t* errors_ = nullptr;
+};
+
+int launch(void* object, void* const* pointers, const int64_t* numbers, int64_t range, std::string* message) {
+  return static_cast<LoadedKernel*>(object)->launch(pointers, numbers, range, message);
+}
+
+}  // namespace
+
+Result<CompiledKernel> load_kernel(const KernelBinary& binary, const std::string& source, const std::string& target) {
+  if (!driver()) return unsupported("{}", driver().reason());
+  auto kernel = std::make_shared<LoadedKernel>(source, target);
+  if (auto loaded = kernel->load(binary, true); !loaded) return unsupported("{}", loaded.reason());
+  CompiledKernel compiled;
+  compiled.launch = launch;
+  compiled.function = kernel.get();
+  compiled.owner = std::move(kernel);
+  return compiled;
+}
+
+}  // namespace litz::cuda

@@ -1,0 +1,240 @@
+// map_blocks: for targets that run a grid of blocks. The outer loops become one axis x (two, y and x, where the group reads along one
+// axis and writes along another), of which a program of the grid takes a block; a member's local loops become one axis r, held whole
+// by the block where it is short enough and walked in blocks otherwise.
+//
+//   outer i0 < 16, i1 < 512; local r0 < 768   ->   x < 8192 step 1; r < 768 step 1024, whole
+//
+// What the block cannot hold (scans, several kept local axes) stays a plain loop inside: slower, and as right.
+#include <algorithm>
+#include <bit>
+
+#include "litz/kernel/kernel_plan.h"
+
+namespace litz {
+namespace {
+
+constexpr int64_t kWholeElements = 8192;   // of a row that one block holds in registers
+constexpr int64_t kReductionElements = 2048;  // of a block that reduces
+constexpr int64_t kTileSide = 32;
+
+int64_t power_of_two_at_least(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, n)))); }
+
+bool contains(std::span<const Expr> axes, Expr axis) { return std::ranges::find(axes, axis) != axes.end(); }
+
+struct UnitStride {
+  int64_t load_bytes = 0, store_bytes = 0;  // per element, of accesses that are contiguous along the axis
+};
+
+UnitStride unit_stride(const KernelPlan& plan, Expr axis) {
+  UnitStride out;
+  auto is_unit = [&](Expr offset) {
+    Expr c = coefficient_of(offset, axis);
+    return c && c.is_integer(1);
+  };
+  for (const PlannedMember& member : plan.members) {
+    for (size_t k = 0; k < member.body.instrs.size(); ++k) {
+      const Instr& instr = member.body.instrs[k];
+      if (instr.op == Op::kLoad && !member.loads[k].is_scratch && is_unit(instr.coordinates[0])) out.load_bytes += dtype_bytes(instr.dtype);
+    }
+    for (const PlannedStore& store : member.stores) {
+      if (store.buffer && !store.memory.is_scratch && is_unit(store.offset)) out.store_bytes += dtype_bytes(store.buffer->dtype);
+    }
+  }
+  return out;
+}
+
+bool has_local_axes(const KernelPlan& plan) {
+  return std::ranges::any_of(plan.members, [](const PlannedMember& m) { return !m.kept.empty() || !m.reduced.empty(); });
+}
+
+/// A group of one scatter, or of one pointwise member with loops of its own: its iterations are independent.
+void share_out_single_member(KernelPlan& plan) {
+  if (plan.members.size() != 1 || !plan.members[0].reduced.empty()) return;
+  PlannedMember& member = plan.members[0];
+  const bool is_apart = member.kind == OperationKind::kPointwise ||
+                        (member.kind == OperationKind::kScatter && std::ranges::none_of(member.stores, [](const PlannedStore& s) { return s.mode == ScatterMode::kMul; }));
+  if (!is_apart) return;
+  plan.axes.insert(plan.axes.end(), member.kept.begin(), member.kept.end());
+  member.kept.clear();
+}
+
+/// The axes as one, the last the fastest.
+Expr flatten_axes(KernelPlan& plan, const char* name, std::span<const Expr> axes) {
+  if (axes.size() == 1) return axes[0];
+  std::vector<Expr> sizes;
+  for (Expr axis : axes) sizes.push_back(axis.extent());
+  Expr flat = plan.context->axis(name, product(*plan.context, sizes));
+  std::vector<Expr> parts = unflatten(flat, sizes);
+  Substitution map;
+  for (size_t k = 0; k < axes.size(); ++k) map.emplace_back(axes[k], parts[k]);
+  substitute_axes(plan, map);
+  return flat;
+}
+
+struct Tile {
+  Expr written, read;  // the axes along which stores and loads are contiguous
+};
+
+Tile find_tile(const KernelPlan& plan, std::span<const Expr> axes) {
+  Tile tile;
+  int64_t most_stored = 0, most_loaded = 0;
+  for (Expr axis : axes) {
+    if (int64_t bytes = unit_stride(plan, axis).store_bytes; bytes > most_stored) most_stored = bytes, tile.written = axis;
+  }
+  for (Expr axis : axes) {
+    if (axis == tile.written) continue;
+    if (int64_t bytes = unit_stride(plan, axis).load_bytes; bytes > most_loaded) most_loaded = bytes, tile.read = axis;
+  }
+  if (!tile.written || !tile.read) return {};
+  const bool is_worth_it = estimate(tile.written.extent()) >= kTileSide / 4 && estimate(tile.read.extent()) >= kTileSide / 4;
+  return is_worth_it ? tile : Tile{};
+}
+
+void map_outer(KernelPlan& plan) {
+  std::vector<Expr> parallel, serial;
+  for (Expr axis : plan.axes) (contains(plan.serial_axes, axis) ? serial : parallel).push_back(axis);
+  std::ranges::stable_sort(parallel, [&](Expr a, Expr b) { return stride_score(plan, a) > stride_score(plan, b); });
+  plan.axes.clear();
+  if (!parallel.empty()) {
+    Tile tile = has_local_axes(plan) ? Tile{} : find_tile(plan, parallel);
+    if (tile.written) {
+      std::vector<Expr> rest;
+      for (Expr axis : parallel) {
+        if (axis != tile.written && axis != tile.read) rest.push_back(axis);
+      }
+      rest.push_back(tile.read);
+      Expr y = flatten_axes(plan, "y", rest);
+      plan.blocks = {{y, kTileSide}, {tile.written, kTileSide}};
+    } else {
+      plan.blocks = {{flatten_axes(plan, "x", parallel), 1}};
+    }
+  }
+  for (const auto& [axis, step] : plan.blocks) plan.axes.push_back(axis);
+  plan.axes.insert(plan.axes.end(), serial.begin(), serial.end());
+}
+
+/// Members that walk equal spaces get one axis.
+class LocalFlattener {
+ public:
+  explicit LocalFlattener(KernelPlan& plan) : plan_(plan) {}
+
+  void run() {
+    for (PlannedMember& member : plan_.members) {
+      if (member.kind == OperationKind::kScan) continue;
+      if (member.kind == OperationKind::kReduction) flatten(member, member.reduced);
+      else if (member.reduced.empty()) flatten(member, member.kept);
+    }
+  }
+
+ private:
+  void flatten(PlannedMember& member, std::vector<Expr>& axes) {
+    if (axes.empty()) return;
+    std::vector<Expr> sizes;
+    for (Expr axis : axes) sizes.push_back(axis.extent());
+    Expr flat;
+    for (const auto& [known, axis] : spaces_) {
+      if (known == sizes) flat = axis;
+    }
+    if (!flat) {
+      flat = axes.size() == 1 ? axes[0] : plan_.context->axis("r", product(*plan_.context, sizes));
+      spaces_.emplace_back(sizes, flat);
+    }
+    std::vector<Expr> parts = unflatten(flat, sizes);
+    Substitution map;
+    for (size_t k = 0; k < axes.size(); ++k) {
+      if (axes[k] != parts[k]) map.emplace_back(axes[k], parts[k]);
+    }
+    if (!map.empty()) for_each_expr(member, [&](Expr& e) { e = substitute(e, map); });
+    axes = {flat};
+  }
+
+  KernelPlan& plan_;
+  std::vector<std::pair<std::vector<Expr>, Expr>> spaces_;
+};
+
+/// The one local axis that all members with local loops walk, each as a whole; null if there is no such.
+Expr common_local_axis(const KernelPlan& plan) {
+  Expr common;
+  for (const PlannedMember& m : plan.members) {
+    if (m.kept.empty() && m.reduced.empty()) continue;
+    const std::vector<Expr>& axes = m.kept.empty() ? m.reduced : m.kept;
+    if (m.kind == OperationKind::kScan || axes.size() != 1 || (!m.kept.empty() && !m.reduced.empty())) return {};
+    if (common && axes[0] != common) return {};
+    common = axes[0];
+  }
+  return common;
+}
+
+int64_t loop_values(const KernelPlan& plan) {
+  int64_t n = 0;
+  for (const PlannedMember& m : plan.members) n += static_cast<int64_t>(m.body.instrs.size());
+  return n;
+}
+
+int pointwise_block(const KernelPlan& plan, int64_t elements) {
+  int64_t block = elements >= 1 << 20 ? 1024 : elements >= 1 << 17 ? 512 : 256;
+  if (loop_values(plan) > 80) block = std::min<int64_t>(block, 512);
+  return static_cast<int>(std::min(block, power_of_two_at_least(elements)));
+}
+
+bool is_contiguous_along(const KernelPlan& plan, Expr axis, Expr other) {
+  const UnitStride a = unit_stride(plan, axis), b = unit_stride(plan, other);
+  return a.load_bytes * 2 + a.store_bytes >= b.load_bytes * 2 + b.store_bytes;
+}
+
+struct ReductionBlock {
+  int64_t x = 1, r = 1;
+};
+
+ReductionBlock reduction_block(const KernelPlan& plan, Expr r) {
+  const int64_t row = power_of_two_at_least(estimate(r.extent()));
+  const bool known = r.extent().is_integer();
+  ReductionBlock block;
+  if (plan.blocks.empty() || is_contiguous_along(plan, r, plan.blocks[0].first)) {
+    block.r = known && row <= kWholeElements ? row : kReductionElements;
+    block.x = std::max<int64_t>(1, std::min<int64_t>(kReductionElements / 2 / block.r, 64));
+  } else {
+    block.x = 64;
+    block.r = known && row <= 64 ? row : 32;
+    if (known && row <= 512 && row > 64) block = {16, row};
+  }
+  if (!plan.blocks.empty()) block.x = std::min(block.x, power_of_two_at_least(estimate(plan.blocks[0].first.extent())));
+  return block;
+}
+
+}  // namespace
+
+void map_blocks(KernelPlan& plan) {
+  share_out_single_member(plan);
+  map_outer(plan);
+  LocalFlattener(plan).run();
+  form_nests(plan);
+  if (!has_local_axes(plan)) {
+    if (plan.blocks.size() == 1) plan.blocks[0].second = pointwise_block(plan, estimate(plan.blocks[0].first.extent()));
+    return;
+  }
+  if (Expr common = common_local_axis(plan)) {
+    const ReductionBlock block = reduction_block(plan, common);
+    if (!plan.blocks.empty()) plan.blocks[0].second = static_cast<int>(block.x);
+    if (auto extent = common.extent().as_integer(); extent && *extent <= block.r) {
+      plan.whole_axis = common;
+      plan.whole_step = static_cast<int>(block.r);
+      for (PlannedNest& nest : plan.nests) {
+        nest.axes.clear();
+        nest.kept_count = 0;
+      }
+      return;
+    }
+  } else if (!plan.blocks.empty()) {
+    plan.blocks[0].second = static_cast<int>(std::min<int64_t>(128, power_of_two_at_least(estimate(plan.blocks[0].first.extent()))));
+  }
+  const int64_t room = plan.blocks.empty() ? kReductionElements : std::max<int64_t>(1, 2 * kReductionElements / plan.blocks[0].second);
+  for (PlannedNest& nest : plan.nests) {
+    const bool scans = std::ranges::any_of(nest.members, [](const PlannedMember* m) { return m->kind == OperationKind::kScan; });
+    if (nest.axes.empty() || scans) continue;
+    nest.lane_axis = nest.axes.back();
+    nest.step = static_cast<int>(std::min(room, power_of_two_at_least(estimate(nest.lane_axis.extent()))));
+  }
+}
+
+}  // namespace litz
