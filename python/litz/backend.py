@@ -8,6 +8,7 @@ warned about and counted, or is an error with fallback=error.
 import collections
 import json
 import os
+import sys
 import tempfile
 import time
 import warnings
@@ -43,11 +44,22 @@ def backend_entry(gm, example_inputs, *, mode=None, options=None, **unknown):
     """The backend "litz" of torch.compile."""
     if unknown:
         raise _C.UserError(f"unknown argument '{next(iter(unknown))}' of the backend, known are mode and options")
-    _C.prepare("cpu")
+    _prepare(example_inputs)
     return _Compile(_resolve(mode, options)).run(gm, example_inputs)
 
 
 _resolve = options.resolve
+_with_workers = set()  # types of devices that know how to start compiler processes
+
+
+def _prepare(example_inputs):
+    """Starts, for every type of device among the inputs, what its first compile would wait for."""
+    types = {x.device.type for x in example_inputs if isinstance(x, torch.Tensor)}
+    for device in types - {"cpu"} - _with_workers:
+        _with_workers.add(device)
+        _C.set_worker_command(device, [sys.executable, os.path.join(os.path.dirname(__file__), "triton_worker.py")])
+    for device in types | {"cpu"}:
+        _C.prepare(device)
 
 
 class _Compile:

@@ -103,6 +103,9 @@ Refused generate_code_stage(CompileState& s) {
   for (const auto& kernel : s.kernels) {
     s.sources.emplace_back();
     if (!kernel) continue;
+    for (const KernelParameter& p : kernel->parameters)
+      if (p.buffer && p.buffer->device.type != s.device->type())
+        return Unsupported{fmt::format("kernel {} runs on '{}' and touches '{}' on '{}'", kernel->name, s.device->type(), p.name, p.buffer->device.type)};
     auto source = s.device->codegen().generate(*kernel);
     if (!source) return Unsupported{source.reason()};
     s.sources.back() = std::move(*source);

@@ -93,7 +93,6 @@ void TritonWriter::plan_body(const std::vector<KernelStatement>& body, Loops& la
     if (loop.has_lanes) {
       is_wide_ |= loop.extent.range().upper > std::numeric_limits<int32_t>::max() - loop.step.integer();
       dimension_[&loop] = static_cast<int>(lanes.size());
-      lane_axis_[loop.axis] = &loop;
       lanes.push_back(&loop);
       rank_ = std::max(rank_, static_cast<int>(lanes.size()));
       int64_t elements = 1;
@@ -184,6 +183,7 @@ void TritonWriter::open_lanes(const KernelLoop& loop, const std::string& name, c
   std::ranges::transform(block, block.begin(), [](char c) { return static_cast<char>(std::toupper(c)); });
   block_names_[&loop] = block + "BLOCK";
   names_[&loop] = name;
+  lane_axis_[loop.axis] = &loop;
   const std::string range = fmt::format("tl.arange(0, {}){}", block_names_[&loop], slice(dimension_.at(&loop)));
   line("{} = {}{}", name, start.empty() ? "" : start + " + ", is_wide_ && start.empty() ? fmt::format("({}).to(tl.int64)", range) : range);
   index_.bind(loop.axis, name);

@@ -29,8 +29,8 @@ Result<Driver> load() {
 
 }  // namespace
 
-const Result<Driver>& driver() {
-  static const auto* loaded = new Result<Driver>(load());
+Result<Driver>& driver() {
+  static auto* loaded = new Result<Driver>(load());
   return *loaded;
 }
 

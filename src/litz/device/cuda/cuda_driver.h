@@ -39,7 +39,7 @@ struct Driver {
 };
 
 /// The driver, initialised; the reason where there is none, or one too old (libraries of kernels came with 12.0).
-const Result<Driver>& driver();
+Result<Driver>& driver();
 
 /// Attributes of a device that the target's facts come from (CUdevice_attribute).
 enum Attribute : int {

@@ -1,0 +1,219 @@
+"""The compiler server of litz's GPU devices: generated Triton source in, machine code out.
+
+Started by liblitz as a program, it speaks the protocol of src/litz/codegen/triton/worker_pool.h on stdin and stdout. It loads Triton,
+then forks a child per processor, so that every child is warm. It ends when stdin closes or its parent is gone.
+"""
+
+import hashlib
+import importlib.util
+import os
+import selectors
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+OLDEST_TRITON = (3, 6)
+
+
+def load_module(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def load_ops():
+    """What generated source imports as litz_triton_ops."""
+    return sys.modules.get("litz_triton_ops") or load_module("litz_triton_ops", os.path.join(HERE, "triton_ops.py"))
+
+
+def load_source(source, folder):
+    """A module of generated source; Triton reads the source of its functions from a file."""
+    name = "litz_kernel_" + hashlib.sha256(source.encode()).hexdigest()[:24]
+    path = os.path.join(folder, name + ".py")
+    if not os.path.exists(path):
+        temporary = f"{path}.{os.getpid()}"
+        with open(temporary, "w") as file:
+            file.write(source)
+        os.replace(temporary, path)
+    return load_module(name, path)
+
+
+def gpu_target(text):
+    from triton.backends.compiler import GPUTarget
+
+    kind, arch = text.split(":")
+    return GPUTarget(kind, int(arch), 32) if kind == "cuda" else GPUTarget(kind, arch, 64)
+
+
+def compile_source(source, target, aligned, folder):
+    """(machine code, facts for the launcher): warps, shared bytes, extra arguments, pointers, numbers, reports errors, entry."""
+    import triton
+    from triton.compiler import ASTSource
+
+    load_ops()
+    module = load_source(source, folder)
+    launch = module.LAUNCH
+    function = launch["kernel"]
+    signature = dict(zip(function.arg_names, launch["signature"], strict=True))
+    attributes = {(i,): [["tt.divisibility", 16]] for i in range(launch["pointers"])} if aligned else {}
+    options = dict(num_warps=launch["num_warps"], num_stages=1, enable_fp_fusion=False)
+    compiled = triton.compile(ASTSource(function, signature, {}, attributes), target=gpu_target(target), options=options)
+    image = compiled.asm.get("cubin") or compiled.asm["hsaco"]
+    extra = count_extra_arguments(compiled, len(signature))
+    facts = (compiled.metadata.num_warps, compiled.metadata.shared, extra, launch["pointers"], launch["numbers"], int(launch["reports_errors"]), compiled.metadata.name)
+    return image, facts
+
+
+def count_extra_arguments(compiled, known):
+    """Pointers that Triton put behind the kernel's own arguments (scratch memory that these kernels do not ask for)."""
+    text = compiled.asm.get("ptx")
+    if text is None:
+        return 0
+    head = text[text.index(".entry") :]
+    return head[: head.index(")")].count(".param") - known
+
+
+# ---- the server ----
+
+
+def read_exactly(read, size):
+    parts = []
+    while size:
+        part = read(size)
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def write_all(fd, data):
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def send(channel, data):
+    channel.sendall(struct.pack("q", len(data)) + data)
+
+
+def receive(channel):
+    (size,) = struct.unpack("q", read_exactly(channel.recv, 8))
+    return read_exactly(channel.recv, size)
+
+
+def child(channel, folder):
+    """Answers requests until the channel closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        try:
+            request = receive(channel)
+        except (EOFError, OSError):
+            os._exit(0)
+        header, source = request.split(b"\n", 1)
+        number, target, aligned = header.decode().split()
+        try:
+            image, facts = compile_source(source.decode(), target, aligned == "1", folder)
+            reply = f"{number} ok {' '.join(map(str, facts))} {len(image)}\n".encode() + image
+        except BaseException as error:
+            lines = traceback.format_exception_only(error)
+            text = "".join(lines).strip().encode() or b"unknown error"
+            reply = f"{number} error {len(text)}\n".encode() + text
+        send(channel, reply)
+
+
+class Server:
+    def __init__(self, size, folder):
+        self.folder = folder
+        self.selector = selectors.DefaultSelector()
+        self.waiting = []  # requests
+        self.idle = []  # channels
+        self.busy = {}  # channel -> number of its request
+        self.selector.register(0, selectors.EVENT_READ)
+        for _ in range(size):
+            self.fork()
+
+    def fork(self):
+        mine, theirs = socket.socketpair()
+        if os.fork() == 0:
+            mine.close()
+            for channel in self.idle + list(self.busy):
+                channel.close()
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, 0)
+            os.dup2(2, 1)  # what a compiler prints goes to stderr, not into the protocol
+            child(theirs, self.folder)
+        theirs.close()
+        self.selector.register(mine, selectors.EVENT_READ)
+        self.idle.append(mine)
+
+    def run(self):
+        parent = os.getppid()
+        while True:
+            events = self.selector.select(timeout=2)
+            if os.getppid() != parent:
+                return
+            for key, _ in events:
+                if key.fileobj == 0:
+                    try:
+                        self.waiting.append(self.read_request())
+                    except EOFError:
+                        return
+                else:
+                    self.answer(key.fileobj)
+            while self.waiting and self.idle:
+                channel, request = self.idle.pop(), self.waiting.pop(0)
+                self.busy[channel] = request.split(b" ", 1)[0]
+                send(channel, request)
+
+    def read_request(self):
+        read = lambda n: os.read(0, n)
+        line = b""
+        while not line.endswith(b"\n"):
+            line += read_exactly(read, 1)
+        number, target, aligned, size = line.split()
+        return b" ".join((number, target, aligned)) + b"\n" + read_exactly(read, int(size))
+
+    def answer(self, channel):
+        try:
+            write_all(1, receive(channel))
+            self.busy.pop(channel, None)
+            self.idle.append(channel)
+        except (EOFError, ConnectionError):  # the child died
+            self.selector.unregister(channel)
+            number = self.busy.pop(channel, None)
+            if channel in self.idle:
+                self.idle.remove(channel)
+            channel.close()
+            if number is not None:
+                text = b"the compiler died while it compiled this kernel"
+                write_all(1, number + f" error {len(text)}\n".encode() + text)
+            self.fork()
+
+
+def main():
+    import triton
+
+    if tuple(int(x) for x in triton.__version__.split(".")[:2]) < OLDEST_TRITON:
+        print(f"litz: triton {triton.__version__} is too old, expected 3.6 or newer", file=sys.stderr)
+        return 1
+    import triton.backends.compiler
+    import triton.compiler  # noqa: F401
+
+    load_ops()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
+    with tempfile.TemporaryDirectory(prefix="litz_triton_") as folder:
+        count = max(1, min(len(os.sched_getaffinity(0)), 32))
+        Server(count, folder).run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

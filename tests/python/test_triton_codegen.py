@@ -1,0 +1,150 @@
+"""Triton sources of small programs: they run in Triton's interpreter on CPU tensors and give what eager gives, and they compile, with
+no GPU present, for three NVIDIA architectures and one of AMD.
+
+The graphs are captured from CPU tensors and moved to the GPU as text, so that nothing here needs a device.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.aot_autograd import make_boxed_func
+
+from litz import _C, export
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TARGETS = ["cuda:80", "cuda:90", "cuda:100", "hip:gfx942"]
+
+
+def layer_norm(x, w, b):
+    return F.layer_norm(x, (x.shape[-1],), w, b)
+
+
+def batch_norm(x, mean, var, w, b):
+    return F.relu(F.batch_norm(x, mean, var, w, b, training=False))
+
+
+def rms_norm(x, w):
+    return x.float().pow(2).mean(-1, keepdim=True).add(1e-6).rsqrt().mul(x.float()).to(x.dtype) * w
+
+
+def masked_softmax(x):
+    mask = torch.ones(x.shape[-2], x.shape[-1], dtype=torch.bool).tril()
+    return torch.softmax(x.masked_fill(~mask, float("-inf")), -1)
+
+
+def r(*shape, dtype=torch.float32):
+    return torch.randn(*shape, dtype=dtype) if dtype.is_floating_point else torch.randint(-50, 50, shape, dtype=dtype)
+
+
+BF16 = torch.bfloat16
+# name -> function, inputs
+PROGRAMS = {
+    "pointwise": (lambda x, y: F.silu(x) * y + 1.5, lambda: (r(7, 33), r(7, 33))),
+    "pointwise_broadcast": (lambda x, y: x * y - y.abs(), lambda: (r(5, 1, 19), r(4, 19))),
+    "pointwise_bf16": (lambda x, y: (x * y + y).relu(), lambda: (r(6, 40, dtype=BF16), r(6, 40, dtype=BF16))),
+    "integers": (lambda x, y: (x // 3 + x % 7) ^ y, lambda: (r(300, dtype=torch.int64), r(300, dtype=torch.int64))),
+    "booleans": (lambda x, y: (x > 0) & ~(y > 0.5) | (x == y), lambda: (r(9, 9), r(9, 9))),
+    "transpose": (lambda x: x.transpose(0, 1).contiguous() + 1, lambda: (r(37, 45),)),
+    "channels_last": (lambda x: (x * 2).contiguous(memory_format=torch.channels_last), lambda: (r(2, 19, 6, 7),)),
+    "cat": (lambda x, y: torch.cat([x, y * 2], 1), lambda: (r(3, 10), r(3, 5))),
+    "gelu": (lambda x: F.gelu(x), lambda: (r(1000),)),
+    "clamp_where": (lambda x: torch.where(x > 0.3, x.clamp(-1, 0.8), x * 0.1), lambda: (r(777),)),
+    "sum_all": (lambda x: x.sum(), lambda: (r(13, 17),)),
+    "sum_rows": (lambda x: x.sum(-1), lambda: (r(20, 100),)),
+    "sum_columns": (lambda x: x.sum(0), lambda: (r(70, 90),)),
+    "sum_long_rows": (lambda x: x.sum(-1), lambda: (r(3, 9001),)),
+    "mean_of_planes": (lambda x: x.mean((2, 3)), lambda: (r(2, 5, 7, 7),)),
+    "amax_amin": (lambda x: x.amax(-1) - x.amin(-1), lambda: (r(11, 65),)),
+    "argmax": (lambda x: x.argmax(-1), lambda: (r(11, 65),)),
+    "any_all": (lambda x: (x > 2).any(-1) | (x > -3).all(-1), lambda: (r(31, 20),)),
+    "prod": (lambda x: x.prod(-1), lambda: (r(12, 9),)),
+    "softmax": (lambda x: torch.softmax(x, -1), lambda: (r(10, 130),)),
+    "softmax_long": (lambda x: torch.softmax(x, -1), lambda: (r(2, 9001),)),
+    "softmax_bf16": (lambda x: torch.softmax(x, -1), lambda: (r(10, 64, dtype=BF16),)),
+    "log_softmax": (lambda x: torch.log_softmax(x, -1), lambda: (r(6, 50),)),
+    "masked_softmax": (masked_softmax, lambda: (r(2, 9, 9),)),
+    "layer_norm": (layer_norm, lambda: (r(10, 96), r(96), r(96))),
+    "layer_norm_bf16": (layer_norm, lambda: (r(10, 96, dtype=BF16), r(96, dtype=BF16), r(96, dtype=BF16))),
+    "layer_norm_long": (layer_norm, lambda: (r(2, 9001), r(9001), r(9001))),
+    "var": (lambda x: x.var(-1), lambda: (r(10, 33),)),
+    "rms_norm_bf16": (rms_norm, lambda: (r(8, 64, dtype=BF16), r(64, dtype=BF16))),
+    "batch_norm": (batch_norm, lambda: (r(2, 6, 5, 5), r(6), r(6).abs() + 0.5, r(6), r(6))),
+    "embedding": (lambda i, w: F.embedding(i, w), lambda: (torch.randint(0, 10, (4, 7)), r(10, 12))),
+    "index_add": (lambda x, i, y: x.index_add(0, i, y), lambda: (r(6, 5), torch.tensor([0, 2, 2, 5]), r(4, 5))),
+    "cumsum": (lambda x: x.cumsum(-1), lambda: (r(5, 20),)),
+    "max_pool": (lambda x: F.max_pool2d(x, 3, 2, 1), lambda: (r(2, 3, 9, 9),)),
+}  # fmt: skip
+
+
+def capture(function, inputs):
+    """(graph, inputs of the graph): what AOTAutograd hands to a compiler, with parameters as inputs."""
+    seen = {}
+
+    def compiler(gm, example_inputs):
+        def run(*arguments):
+            seen["inputs"] = arguments
+            return gm(*arguments)
+
+        seen["gm"] = gm
+        return make_boxed_func(run)
+
+    torch._dynamo.reset()
+    with torch.no_grad():
+        torch.compile(function, backend=aot_autograd(fw_compiler=compiler))(*inputs)
+    return seen["gm"], [x.detach() for x in seen["inputs"]]
+
+
+TENSOR = re.compile(r"\b(?:[a-z]+\d*|bf16|bool)\[[^\]]*\](?: strides \[[^\]]*\])?(?: offset \d+)?")
+
+
+def gpu_text(gm):
+    """The graph's text with every tensor on the GPU."""
+    lines = []
+    for line in export.export(gm, "test", True, {}).builder.text().splitlines():
+        line = re.sub(r"\bcpu\b", "cuda:0", line.split("  #")[0])
+        head, arrow, tail = line.rpartition(" -> " if " -> " in line else " : ")
+        lines.append(line if line.startswith("schema") else head + arrow + TENSOR.sub(lambda m: m[0] + " on cuda:0", tail))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """name -> folder with the generated modules, the wrapper's lines and the tensors."""
+    folder = tmp_path_factory.mktemp("triton")
+    torch.manual_seed(0)
+    for name, (function, make) in PROGRAMS.items():
+        inputs = make()
+        gm, given = capture(function, inputs)
+        text = gpu_text(gm)
+        case = dict(
+            source=_C.run_text(text, "generate_code"),
+            wrapper=_C.run_text(text, "build_wrapper"),
+            inputs=given,
+            expected=function(*inputs),
+        )
+        torch.save(case, folder / f"{name}.pt")
+    return folder
+
+
+def run(mode, folder, *names, **environment):
+    command = [sys.executable, os.path.join(HERE, "triton_cases.py"), mode, str(folder), *names]
+    result = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, **environment))
+    assert result.returncode == 0, result.stderr[-4000:]
+    return json.loads(result.stdout.strip().splitlines()[-1])
+
+
+def test_kernels_in_the_interpreter_give_what_eager_gives(sources):
+    failures = run("interpret", sources, TRITON_INTERPRET="1")
+    assert not failures, "\n".join(f"{k}: {v}" for k, v in failures.items())
+
+
+def test_kernels_compile_for_every_architecture_without_a_gpu(sources, tmp_path):
+    failures = run("compile", sources, *TARGETS, TRITON_CACHE_DIR=str(tmp_path))
+    assert not failures, "\n".join(f"{k}: {v}" for k, v in failures.items())

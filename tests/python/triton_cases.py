@@ -1,0 +1,120 @@
+"""Runs or compiles the cases of test_triton_codegen.py: triton_cases.py interpret|compile FOLDER [TARGET...]. The last line of the output
+is a JSON object: what failed, and how.
+
+The wrapper's text is read by a small interpreter of its own, so that the sources are run as the executor would run them.
+"""
+
+import json
+import os
+import re
+import sys
+import tempfile
+
+import torch
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python", "litz"))
+import triton_worker as worker  # noqa: E402  (it knows how generated source is loaded)
+
+DTYPES = {
+    "f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16, "u8": torch.uint8, "i8": torch.int8,
+    "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "bool": torch.bool,
+}  # fmt: skip
+
+
+def split_sources(text):
+    """The modules of a level's text, each ending with its LAUNCH line."""
+    parts, current = [], []
+    for line in text.splitlines():
+        current.append(line)
+        if line.startswith("LAUNCH = "):
+            parts.append("\n".join(current) + "\n")
+            current = []
+    return parts
+
+
+def numbers(text):
+    return [int(x) for x in text.split(",") if x.strip()]
+
+
+DECLARED = re.compile(r"(%\S+) : (\w+) \[(.*?)\] strides \[(.*?)\](?: offset (\d+))? \S+")
+
+
+def declared(text):
+    name, dtype, sizes, strides, offset = DECLARED.search(text).groups()
+    return name, DTYPES[dtype], numbers(sizes), numbers(strides), int(offset or 0)
+
+
+def interpret(case, folder):
+    kernels = [worker.load_source(s, folder).LAUNCH for s in split_sources(case["source"])]
+    tensors, inputs, outputs = {}, list(case["inputs"]), None
+    error = torch.zeros(3, dtype=torch.int64)
+    for line in case["wrapper"].splitlines()[1:]:
+        line = line.strip()
+        word, _, rest = line.partition(" ")
+        if word == "input":
+            name, dtype, sizes, strides, offset = declared(rest)
+            given = inputs.pop(0)
+            assert list(given.shape) == sizes and given.dtype == dtype, line
+            tensors[name] = given
+        elif word == "alloc":
+            name, dtype, sizes, strides, _ = declared(rest)
+            tensors[name] = torch.empty_strided(sizes, strides, dtype=dtype)
+        elif word == "view":
+            name, dtype, sizes, strides, offset = declared(rest)
+            base = re.search(r"of (%\S+)", rest).group(1)
+            tensors[name] = tensors[base].as_strided(sizes, strides, offset)
+        elif word == "call":
+            index, arguments, grid = parse_call(rest, case)
+            launch = kernels[index]
+            extra = [error] if launch["reports_errors"] else []
+            launch["kernel"][(grid,)](*[tensors[a] for a in arguments], *extra)
+        elif word == "return":
+            outputs = [tensors[x.strip()] for x in rest.split(",")]
+        elif word not in ("free", "#"):
+            raise AssertionError(f"the case has a line that this runner does not know: {line}")
+    assert int(error[0]) == 0, "a kernel reported an error"
+    return outputs
+
+
+def parse_call(text, case):
+    match = re.match(r"(\w+)\((.*?);.*?\)( range .*)", text)
+    name, arguments, rest = match.groups()
+    names = re.findall(r"^def (\w+)\(", case["source"], re.M)
+    return names.index(name), [a.strip() for a in arguments.split(",") if a.strip().startswith("%")], int(re.search(r"range (\d+)", rest).group(1))
+
+
+def check(case, folder):
+    (actual,), expected = interpret(case, folder), case["expected"]
+    if not expected.dtype.is_floating_point:
+        return None if torch.equal(actual, expected) else f"differs: {actual.flatten()[:8]} instead of {expected.flatten()[:8]}"
+    tolerance = 2e-2 if expected.dtype == torch.bfloat16 else 3e-5
+    torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)
+    return None
+
+
+def attempt(function, *arguments):
+    try:
+        return function(*arguments)
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[-1500:]}"
+
+
+def main(mode, folder, targets):
+    worker.load_ops()
+    failures = {}
+    with tempfile.TemporaryDirectory() as modules:
+        for name in sorted(os.listdir(folder)):
+            case = torch.load(os.path.join(folder, name), weights_only=False)
+            if mode == "interpret":
+                if failure := attempt(check, case, modules):
+                    failures[name] = failure
+                continue
+            for source in split_sources(case["source"]):
+                for target in targets:
+                    if isinstance(failure := attempt(worker.compile_source, source, target, True, modules), str):
+                        failures[f"{name} {target}"] = failure
+    print(json.dumps(failures))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
