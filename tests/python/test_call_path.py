@@ -149,6 +149,16 @@ def test_an_index_out_of_range_is_an_index_error():
         f(x, torch.tensor([1, 4]))
 
 
+def test_an_index_is_checked_once_though_many_elements_share_it():
+    def fn(cache, positions):
+        x = cache[positions]
+        y = x[0].clone()
+        y[..., 1:60:3] = x[1, ..., 1:60:3]
+        return y
+
+    check(fn, torch.randn(200, 64), torch.randint(0, 200, (3, 11)))
+
+
 def test_gradient_mode_does_not_reach_the_calls():
     weight = torch.nn.Parameter(torch.randn(4, 4))
 

@@ -33,9 +33,17 @@ class DeadRemover {
     }
     kernel_.scratch = std::move(kept);
     renumber(kernel_.body, renumbered);
+    if (dropped_parallel_loop_) kernel_.range = pieces_of(kernel_.body);
   }
 
  private:
+  /// The iterations of the parallel loops that are left.
+  Expr pieces_of(const std::vector<KernelStatement>& body) const {
+    for (const KernelStatement& s : body)
+      if (s.kind == KernelOp::kLoop && s.loop->is_parallel) return ceil_div(s.loop->extent, s.loop->step) * pieces_of(s.loop->body);
+    return kernel_.range.context().integer(1);
+  }
+
   void use(Expr expr) {
     if (!expr) return;
     for (Expr s : free_symbols(expr)) {
@@ -63,7 +71,10 @@ class DeadRemover {
     for (size_t k = body.size(); k-- > 0;) {
       KernelStatement& s = body[k];
       if (s.kind == KernelOp::kLoop) sweep(s.loop->body);
-      if (!is_live(s)) continue;
+      if (!is_live(s)) {
+        dropped_parallel_loop_ |= s.kind == KernelOp::kLoop && s.loop->is_parallel;
+        continue;
+      }
       for (KernelValue v : s.operands) {
         if (v != kNoKernelValue) used_[v] = true;
       }
@@ -85,6 +96,7 @@ class DeadRemover {
   }
 
   Kernel& kernel_;
+  bool dropped_parallel_loop_ = false;
   std::vector<bool> used_, loaded_;
   std::unordered_set<Expr> symbols_;
 };

@@ -2,6 +2,7 @@
 // What one running call owns; reused by later calls. Not part of the executor's interface.
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "litz/runtime/program.h"
@@ -37,6 +38,7 @@ class CallState {
   const int64_t* next_kernel_numbers = nullptr;  // of the kernel line that comes next
   std::vector<void*> pointers;
   std::vector<int64_t> gathered;
+  std::string failure;  // why a frame gave up, where no framework said so
   void* scratch = nullptr;
   size_t scratch_bytes = 0;
 };

@@ -94,6 +94,7 @@ class Executor {
   std::vector<int32_t> device_codes_;      // per program.device_types
   std::vector<void*> prepared_;            // per extern line, in order
   std::vector<bool> spec_is_late_;
+  std::vector<bool> is_read_by_lines_;     // per slot: kernels, views or copies read its memory
   std::vector<std::vector<int32_t>> dropped_after_;  // per line: positions of the arguments that it reads last
   bool numbers_change_ = false;            // table entries are written during a run
   size_t kernel_numbers_ = 0;              // of all kernel lines together
