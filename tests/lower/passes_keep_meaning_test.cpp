@@ -59,7 +59,7 @@ void check_layouts(const LoopProgram& program) {
 }
 
 void check_seed(uint64_t seed) {
-  RandomGraph random = random_graph(seed, 24);
+  RandomGraph random = random_graph(seed);
   std::string text = to_text(*random.graph);
   SCOPED_TRACE(fmt::format("seed {}\n{}", seed, text));
   auto plain = lower_graph(*random.graph);
@@ -89,14 +89,14 @@ void check_seed(uint64_t seed) {
 }
 
 TEST(Passes, RandomGraphsMeanTheSameAfterEveryPass) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
     check_seed(seed);
     if (HasFailure()) return;
   }
 }
 
 TEST(RandomGraph, TheSameSeedGivesTheSameGraph) {
-  EXPECT_EQ(to_text(*random_graph(7, 20).graph), to_text(*random_graph(7, 20).graph));
+  EXPECT_EQ(to_text(*random_graph(7).graph), to_text(*random_graph(7).graph));
 }
 
 }  // namespace

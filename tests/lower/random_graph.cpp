@@ -12,15 +12,16 @@ namespace {
 
 class Generator {
  public:
-  Generator(uint64_t seed, int steps) : random_(seed), graph_(std::make_unique<Graph>("random")), builder_(*graph_, graph_->nodes), steps_(steps) {}
+  Generator(uint64_t seed, const RandomGraphOptions& options)
+      : random_(seed), graph_(std::make_unique<Graph>("random")), builder_(*graph_, graph_->nodes), options_(options) {}
 
   RandomGraph run() {
     make_inputs();
-    for (int k = 0; k < steps_; ++k) step();
+    for (int k = 0; k < options_.steps; ++k) step();
     make_outputs();
     graph_->renumber();
     verify(*graph_);
-    return {std::move(graph_), std::move(inputs_)};
+    return {std::move(graph_), symbol_ ? std::optional(symbol_value_) : std::nullopt, std::move(inputs_)};
   }
 
  private:
@@ -85,7 +86,7 @@ class Generator {
       rows = symbol_;
     }
     add_input(DType::kFloat32, {rows, integer(6)}, below(2));
-    add_input(below(3) ? DType::kFloat32 : DType::kBFloat16, {integer(6)}, false);
+    add_input(options_.is_smooth || below(3) ? DType::kFloat32 : DType::kBFloat16, {integer(6)}, false);
     add_input(DType::kFloat32, {integer(2), rows, integer(6)}, false);
     add_input(DType::kInt64, {rows}, false);
     add_input(DType::kBool, {rows, integer(1)}, false);
@@ -114,7 +115,7 @@ class Generator {
 
   void unary() {
     static constexpr std::string_view kOps[] = {"aten.neg", "aten.relu", "aten.abs", "aten.sigmoid", "aten.tanh", "aten.floor"};
-    if (Value v = pick_float()) keep(builder_.call(kOps[below(6)], {v}));
+    if (Value v = pick_float()) keep(builder_.call(kOps[below(options_.is_smooth ? 5 : 6)], {v}));
   }
   void binary() {
     Value a = pick_float();
@@ -129,6 +130,7 @@ class Generator {
     }
   }
   void select_where() {
+    if (options_.is_smooth) return;
     Value a = pick_float(), b = a ? pick([&](Value v) { return is_float(v) && can_broadcast(a, v); }) : Value{};
     if (b) keep(builder_.where(builder_.gt(a, b), a, 0.5));
   }
@@ -178,7 +180,7 @@ class Generator {
     if (!v) return;
     int64_t d = dim_of(v);
     bool keepdim = below(2);
-    switch (below(4)) {
+    switch (below(options_.is_smooth ? 2 : 4)) {
       case 0: keep(builder_.sum(v, std::array{d}, keepdim)); break;
       case 1: keep(builder_.call("aten.amax", {v, ArgumentList{d}, keepdim})); break;
       case 2: keep(builder_.call("aten.argmax", {v, d, keepdim})); break;
@@ -241,6 +243,7 @@ class Generator {
     keep(builder_.call("aten.slice_scatter", {v, builder_.mul(part, 3.0), static_cast<int64_t>(d), int64_t{1}, size.integer() - 1, int64_t{1}}));
   }
   void matrix_product() {
+    if (!options_.has_products) return;
     Value a = pick([&](Value v) { return meta(v).dtype == DType::kFloat32 && meta(v).rank() == 2; });
     if (!a) return;
     Value b = pick([&](Value v) { return meta(v).dtype == DType::kFloat32 && meta(v).rank() == 2 && meta(v).sizes[0] == meta(a).sizes[1]; });
@@ -270,7 +273,7 @@ class Generator {
   std::mt19937_64 random_;
   std::unique_ptr<Graph> graph_;
   GraphBuilder builder_;
-  int steps_;
+  RandomGraphOptions options_;
   ReferenceInputs inputs_;
   std::vector<Value> values_;
   std::vector<Node*> tensors_;
@@ -280,6 +283,6 @@ class Generator {
 
 }  // namespace
 
-RandomGraph random_graph(uint64_t seed, int steps) { return Generator(seed, steps).run(); }
+RandomGraph random_graph(uint64_t seed, const RandomGraphOptions& options) { return Generator(seed, options).run(); }
 
 }  // namespace litz
