@@ -2,7 +2,7 @@
 
     python -m benchmarks.export_graphs OUT [model ...] [--small]
 
-Source lines keep only what follows site-packages, so that the texts are the same on every machine.
+A node's source keeps the file, below site-packages, and the line: the texts are the same on every machine and quote no one's code.
 """
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def export(model: str, small: bool) -> str:
     with tempfile.TemporaryDirectory() as folder, torch.no_grad():
         torch.compile(module, backend="litz", options={"dump": folder, "fallback": "error"})(**inputs)
         text = (pathlib.Path(folder) / "00-import.ir").read_text()
-    return re.sub(r"(# ).*?/(?:site-packages|torch)/", r"\1", text)
+    text = re.sub(r"(# ).*?/(?:site-packages|torch)/", r"\1", text)
+    return re.sub(r"(?m)(  # [^:\n]+:\d+): .*$", r"\1", text)
 
 
 def main() -> None:
