@@ -19,12 +19,6 @@ size_t find_comment(std::string_view line) {
   return std::string_view::npos;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
-  return text;
-}
-
 bool accept(std::string_view& text, std::string_view token) {
   text = trimmed(text);
   if (!text.starts_with(token)) return false;
