@@ -10,6 +10,7 @@ namespace {
 std::unique_ptr<Kernel> build_once(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options) {
   const bool is_grid = target.facts().execution == ExecutionModel::kGridOfBlocks;
   KernelPlan plan = plan_members(group, schedule, target, options);  // legal numerics, linear offsets
+  if (!is_grid) fold_index_comparisons(plan);
   if (!options.internal_in_memory) split_welford(plan);  // before axes change: it makes members of its own
   share_local_axes(plan);
   split_axes(plan);  // before merging: pieces of split axes may merge with others

@@ -73,6 +73,8 @@ int64_t estimate(Expr expr);
 
 // The steps, in order.
 KernelPlan plan_members(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options);
+/// Comparisons of index expressions become index expressions of truth values.
+void fold_index_comparisons(KernelPlan& plan);
 /// Welford -> sum, then sum of squared differences from the mean, where reading the row twice is cheaper.
 void split_welford(KernelPlan& plan);
 /// A member that walks its local axes as the one before it does takes that one's loops.

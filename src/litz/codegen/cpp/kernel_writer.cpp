@@ -16,6 +16,8 @@ KernelWriter::KernelWriter(const Kernel& kernel) : kernel_(kernel), value_text_(
 
 namespace {
 
+constexpr int64_t kUnrolledTrips = 4;  // of loops that the compiler may make straight
+
 std::string shape_text(const KernelParameter& p) {
   std::string text = fmt::format("{} {}[", p.name, dtype_name(p.dtype));
   for (size_t d = 0; d < p.buffer->sizes.size(); ++d) text += (d ? ", " : "") + to_string(p.buffer->sizes[d]);
@@ -123,6 +125,7 @@ void KernelWriter::write_parallel() {
     line("const i64 trips{} = {};", k, index_.scalar(ceil_div(loops[k]->extent, loops[k]->step)));
     trips.push_back(fmt::format("trips{}", k));
   }
+  keep_rolled();
   line("for (i64 piece = begin; piece < end;) {{");
   ++depth_;
   line("i64 outer = piece / {};", trips.back());
@@ -181,6 +184,8 @@ void KernelWriter::write_steps(const KernelLoop& loop, const std::string& begin,
     return;
   }
   const std::string name = open_axis(loop);
+  const auto known = loop.extent.as_integer();
+  if (!known || *known > kUnrolledTrips || loop.is_parallel) keep_rolled();
   line("for (i64 {0} = {1}; {0} < {2}; ++{0}) {{", name, begin, end);
   ++depth_;
   write_body(loop.body);
@@ -193,7 +198,10 @@ void KernelWriter::write_steps(const KernelLoop& loop, const std::string& begin,
 void KernelWriter::write_lane_steps(const KernelLoop& loop, const std::string& begin, const std::string& end, bool ends_inside) {
   const std::string name = open_axis(loop);
   if (ends_inside) line("for_lanes<{}>({}, {}, [&](i64 {}, auto l) LITZ_BODY {{", lanes_, begin, end, name);
-  else line("for (i64 {0} = {1}; {0} < {2}; {0} += {3}) {{", name, begin, end, lanes_);
+  else {
+    keep_rolled();
+    line("for (i64 {0} = {1}; {0} < {2}; {0} += {3}) {{", name, begin, end, lanes_);
+  }
   ++depth_;
   if (!ends_inside) line("constexpr Full<{}> l{{}};", lanes_);
   write_body(loop.body);
@@ -245,6 +253,7 @@ void KernelWriter::write_cascaded(const KernelLoop& loop) {
   const int64_t step = loop.step.integer();
   const std::string block = fmt::format("b{}", loops_);
   const std::string extent = index_.scalar(loop.extent);
+  keep_rolled();
   line("for (i64 {0} = 0; {0} < {1}; {0} += {2}) {{", block, extent, loop.cascade * step);
   ++depth_;
   std::vector<std::string> whole;

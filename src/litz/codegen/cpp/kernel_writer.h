@@ -22,6 +22,8 @@ class KernelWriter {
   void write_loop(const KernelLoop& loop);
   void write_steps(const KernelLoop& loop, const std::string& begin, const std::string& end);
   void write_lane_steps(const KernelLoop& loop, const std::string& begin, const std::string& end, bool ends_inside);
+  /// Unrolling costs compile time and gains nothing: the lanes are the parallelism.
+  void keep_rolled() { line("LITZ_ROLLED"); }
   bool write_transposing_copy(const KernelLoop& loop);
   void write_cascaded(const KernelLoop& loop);
   std::string open_axis(const KernelLoop& loop);

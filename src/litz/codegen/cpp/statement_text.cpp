@@ -117,6 +117,7 @@ void KernelWriter::write_load(const KernelStatement& s) {
   if (masked) {
     const std::string mask = value_text_[predicate];
     if (stride && stride.is_integer(1)) value = fmt::format("load_masked(l, {}, {}, {})", from, mask, other);
+    else if (stride && !stride.is_integer(0)) value = fmt::format("load_strided_masked(l, {}, {}, {}, {})", from, index_.scalar(stride), mask, other);
     else value = fmt::format("gather_masked(l, {}, {}, {}, {})", base, offset_vector(s.offset), mask, other);
   } else {
     if (stride && stride.is_integer(1)) value = fmt::format("load(l, {})", from);

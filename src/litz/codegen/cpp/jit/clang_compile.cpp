@@ -49,8 +49,9 @@ std::string path_of(const char* name) { return std::string(kDirectory) + "/" + n
 
 /// The arguments of `clang -cc1`. -fwrapv: integers wrap as in eager. -relaxed-aliasing: one buffer holds values of
 /// several dtypes in turn. No unwind tables: nothing throws through a kernel. The loop and SLP vectorisers stay off
-/// (cc1's default): the generator emits vectors. So does unrolling, a third of the compile time without a gain in
-/// speed, but for loops of a known small count (see `keep_full_unrolling`).
+/// (cc1's default): the generator emits vectors. Unrolling is on, for loops over the lanes of a vector or the terms of a
+/// polynomial must become straight code; loops over data forbid it with LITZ_ROLLED, or it would be a third of the compile
+/// time. (-fno-unroll-loops would mark every loop as not to be unrolled, those of a known small count too.)
 std::vector<std::string> arguments(const jit_clang_request& request, const char* source) {
   std::vector<std::string> args = {"-triple",
                                    llvm::sys::getProcessTriple(),
@@ -70,7 +71,7 @@ std::vector<std::string> arguments(const jit_clang_request& request, const char*
                                    "-relaxed-aliasing",
                                    "-fno-rtti",
                                    "-fno-threadsafe-statics",
-                                   "-fno-unroll-loops",
+                                   "-funroll-loops",
                                    "-nostdsysteminc",
                                    "-nobuiltininc",
                                    "-mprefer-vector-width=" + std::to_string(request.vector_bits),
@@ -170,13 +171,6 @@ std::shared_ptr<clang::PCHBuffer> precompiled_prelude(const jit_clang_request& r
   return entry->prelude;
 }
 
-/// Loops over the lanes of a vector or the terms of a polynomial become straight code.
-void keep_full_unrolling(llvm::PassBuilder& builder) {
-  builder.registerLateLoopOptimizationsEPCallback([](llvm::LoopPassManager& passes, llvm::OptimizationLevel level) {
-    passes.addPass(llvm::LoopFullUnrollPass(static_cast<int>(level.getSpeedupLevel())));
-  });
-}
-
 }  // namespace
 
 extern "C" int jit_clang_compile(const jit_clang_request* request, jit_clang_sink object, jit_clang_sink error,
@@ -201,7 +195,6 @@ extern "C" int jit_clang_compile(const jit_clang_request* request, jit_clang_sin
   }
   llvm::SmallVector<char, 0> bytes;
   frontend.instance().setOutputStream(std::make_unique<llvm::raw_svector_ostream>(bytes));
-  frontend.instance().getCodeGenOpts().PassBuilderCallbacks.emplace_back(keep_full_unrolling);
   clang::EmitObjAction action;
   const bool ok = frontend.run(action);
   if (ok) object(context, bytes.data(), bytes.size());

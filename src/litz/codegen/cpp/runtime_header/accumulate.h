@@ -2,29 +2,12 @@
 // Accumulators of reductions, checks that report to the caller, and
 // stores that combine. An accumulator of width W has W partial results; dead lanes of a step change nothing. `finish` combines
 // the lanes, `value` gives them as they are (lanes over an outer loop). Nothing here needs a system header.
-#include "exponential.h"
-#include "memory.h"
 #include "arithmetic.h"
+#include "exponential.h"
+#include "lane_reduction.h"
+#include "memory.h"
 
 namespace litz {
-
-// ---- lanes to one ----
-
-/// Halves are combined until one is left: a fixed order, the same for every length.
-template <class T, class V, class F> LITZ_INLINE auto combine_lanes(V v, F f) {
-  if constexpr (lanes<V> == 1) return v;
-  else {
-    constexpr int H = lanes<V> / 2;
-    Vec<Element<V>, H> a, b;
-    if constexpr (H == 1) { a = v[0]; b = v[1]; }
-    else { a = v.lo; b = v.hi; }
-    return combine_lanes<T>(f(a, b), f);
-  }
-}
-template <int N> LITZ_INLINE bool any_lane(LaneMask<N> k) { return combine_lanes<i32>(k.m, [](auto a, auto b) { return a | b; }) != 0; }
-template <int N> LITZ_INLINE bool all_lanes(LaneMask<N> k) { return combine_lanes<i32>(k.m, [](auto a, auto b) { return a & b; }) != 0; }
-LITZ_INLINE bool any_lane(bool k) { return k; }
-LITZ_INLINE bool all_lanes(bool k) { return k; }
 
 // ---- accumulators: of dtype T, W partial results ----
 
@@ -185,6 +168,7 @@ template <class L, class V> LITZ_INLINE V check_index(L l, V index, i64 size, Ma
   Mask<L::width> bad = logical_or(ge(index, n), lt(index, neg(n)));
   bad = keep(l, logical_and(bad, wanted), splat<bool>(l, false));
   if (__builtin_expect(any_lane(bad), 0)) {
+#pragma clang loop unroll(disable)
     for (int j = 0; j < L::width; j++)
       if (lane(bad, j)) report(error, index_out_of_range, (i64)lane(index, j), size);
     index = where(bad, (V)(T)0, index);

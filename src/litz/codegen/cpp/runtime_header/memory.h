@@ -3,6 +3,7 @@
 // memory: not a byte past the last live element is read or written. Addresses need the alignment of one element only.
 // Dead lanes of a load hold `other` (0 unless given). Offsets and strides count elements, not bytes.
 #include "convert.h"
+#include "lane_reduction.h"
 #include "masked_access.h"
 
 namespace litz {
@@ -234,14 +235,46 @@ LITZ_INLINE void store_masked(L l, T* p, Mask<L::width> k, Value<T, L::width> v)
   else store_lanes(l, raw(p), encode<T>(v), Stride{1}, k);
 }
 
+// Every other element, from two loads that read nothing behind the last one.
+template <class T, T... J>
+struct Indices {};
+template <class V, int... J>
+LITZ_INLINE V even_elements(V a, V b, Indices<int, J...>) {
+  constexpr int N = lanes<V>;  // b begins at element N - 1
+  return __builtin_shufflevector(a, b, (2 * J < N ? 2 * J : N + 2 * J - (N - 1))...);
+}
+template <class V, int... J>
+LITZ_INLINE V reversed(V v, Indices<int, J...>) {
+  return __builtin_shufflevector(v, v, (lanes<V> - 1 - J)...);
+}
+
 /// p[0], p[stride], p[2 * stride], ...
 template <class L, class T>
 LITZ_INLINE Value<T, L::width> load_strided(L l, const T* p, i64 stride) {
+  if constexpr (is_full<L> && L::width > 1) {
+    constexpr int W = L::width;
+    const auto* from = raw(p);
+    if (__builtin_constant_p(stride) && stride == 2)
+      return decode<T>(even_elements(load_raw(l, from), load_raw(l, from + (W - 1)), __make_integer_seq<Indices, int, W>{}));
+    if (__builtin_constant_p(stride) && stride == -1)
+      return decode<T>(reversed(load_raw(l, from - (W - 1)), __make_integer_seq<Indices, int, W>{}));
+  }
   return decode<T>(load_lanes(l, raw(p), Stride{stride}));
 }
 template <class L, class T>
 LITZ_INLINE void store_strided(L l, T* p, i64 stride, Value<T, L::width> v) {
   store_lanes(l, raw(p), encode<T>(v), Stride{stride});
+}
+
+/// The same where the mask is true; a step of true lanes costs no more than the load without a mask.
+template <class L, class T>
+LITZ_INLINE Value<T, L::width> load_strided_masked(L l, const T* p, i64 stride, Mask<L::width> k,
+                                                   typename Storage<T>::Register other) {
+  k = keep(l, k, splat<bool>(l, false));
+  if constexpr (is_full<L>) {
+    if (all_lanes(k)) return load_strided(l, p, stride);
+  }
+  return where(k, decode<T>(load_lanes(l, raw(p), Stride{stride}, k)), splat<T>(l, other));
 }
 
 /// p[offset] lane by lane; offsets of any integer type.

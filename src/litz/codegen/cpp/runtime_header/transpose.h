@@ -52,18 +52,23 @@ template <class M> LITZ_SLOW void transpose_tile(M* to, i64 to_stride, const M* 
   constexpr int N = sizeof(M) == 8 ? 4 : sizeof(M) == 1 ? 16 : 8;
   using V = Vec<M, N>;
   i64 column = 0;
+#pragma clang loop unroll(disable)
   for (; column + N <= columns; column += N) {  // along rows of `to` first: its lines are written whole
     i64 row = 0;
+#pragma clang loop unroll(disable)
     for (; row + N <= rows; row += N) {
       V r[N];
       for (int j = 0; j < N; j++) __builtin_memcpy(&r[j], from + (row + j) * from_stride + column, sizeof(V));
       transpose_vectors(r);
       for (int j = 0; j < N; j++) __builtin_memcpy(to + (column + j) * to_stride + row, &r[j], sizeof(V));
     }
+#pragma clang loop unroll(disable)
     for (; row < rows; row++)
       for (int j = 0; j < N; j++) to[(column + j) * to_stride + row] = from[row * from_stride + column + j];
   }
+#pragma clang loop unroll(disable)
   for (; column < columns; column++)
+#pragma clang loop unroll(disable)
     for (i64 row = 0; row < rows; row++) to[column * to_stride + row] = from[row * from_stride + column];
 }
 

@@ -12,6 +12,8 @@
 #define LITZ_SLOW static __attribute__((noinline, unused))
 // After the parameter list of a body's lambda: [&](i64 i, auto l) LITZ_BODY { ... }
 #define LITZ_BODY __attribute__((always_inline))
+// Before a loop that runs over data: unrolling it would cost compile time and gain nothing.
+#define LITZ_ROLLED _Pragma("clang loop unroll(disable)")
 
 namespace litz {
 
@@ -195,6 +197,7 @@ struct Tail {
 template <int W, class Body>
 LITZ_INLINE void for_lanes(i64 begin, i64 end, Body body) {
   i64 i = begin;
+#pragma clang loop unroll(disable)
   for (; i + W <= end; i += W) body(i, Full<W>{});
   if constexpr (W > 1) {
     if (i < end) body(i, Tail<W>{(i32)(end - i)});
