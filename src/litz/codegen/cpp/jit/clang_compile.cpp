@@ -10,12 +10,10 @@
 #include <clang/Serialization/PCHContainerOperations.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Config/llvm-config.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Support/xxhash.h>
 #include <llvm/TargetParser/Host.h>
-#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 
 #include <map>
 #include <memory>
