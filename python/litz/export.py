@@ -199,6 +199,8 @@ class _Exporter:
                 with unset_fake_temporarily():
                     number_tensor = torch.tensor(arguments[i], dtype=torch.complex128, device="cpu")
                 arguments[i] = self.constant(f"{node.name}_number", number_tensor)
+        if isinstance(value, (list, tuple)) and any(isinstance(leaf, int) for leaf in value):
+            return self.call_opaque(node, value)  # numbers that capture knew: the graph has no place for them among the results
         try:
             self.add_call(node, node.name, number, arguments, value)
         except (_C.Unsupported, OverflowError):
@@ -315,7 +317,7 @@ class _Exporter:
             return target(*filled_args, **filled_kwargs)
 
         leaves = (value,) if not isinstance(value, (list, tuple)) else value
-        returns = ["Tensor" if leaf is None or isinstance(leaf, torch.Tensor) else "SymInt" for leaf in leaves if value is not None]
+        returns = ["Tensor" if leaf is None or isinstance(leaf, torch.Tensor) else "SymInt" for leaf in leaves if value is not None and type(leaf) is not int]
         name = _torch.register_opaque(_stem(target), function)
         self.opaque.append(name)
         schema = f"{_torch.OPAQUE_NAMESPACE}::{name}({', '.join(f'{k} a{i}' for i, k in enumerate(kinds))}) -> "

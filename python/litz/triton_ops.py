@@ -194,25 +194,99 @@ def pow(a, b):
         return result
 
 
-tanh = libdevice.tanh
-expm1 = libdevice.expm1
-log1p = libdevice.log1p
-log10 = libdevice.log10
-tan = libdevice.tan
-asin = libdevice.asin
-acos = libdevice.acos
-atan = libdevice.atan
-sinh = libdevice.sinh
-cosh = libdevice.cosh
-asinh = libdevice.asinh
-acosh = libdevice.acosh
-atanh = libdevice.atanh
-erfc = libdevice.erfc
-erfinv = libdevice.erfinv
-lgamma = libdevice.lgamma
-atan2 = libdevice.atan2
-hypot = libdevice.hypot
-nextafter = libdevice.nextafter
+@triton.jit
+def tanh(a):
+    return libdevice.tanh(a)
+
+
+@triton.jit
+def expm1(a):
+    return libdevice.expm1(a)
+
+
+@triton.jit
+def log1p(a):
+    return libdevice.log1p(a)
+
+
+@triton.jit
+def log10(a):
+    return libdevice.log10(a)
+
+
+@triton.jit
+def tan(a):
+    return libdevice.tan(a)
+
+
+@triton.jit
+def asin(a):
+    return libdevice.asin(a)
+
+
+@triton.jit
+def acos(a):
+    return libdevice.acos(a)
+
+
+@triton.jit
+def atan(a):
+    return libdevice.atan(a)
+
+
+@triton.jit
+def sinh(a):
+    return libdevice.sinh(a)
+
+
+@triton.jit
+def cosh(a):
+    return libdevice.cosh(a)
+
+
+@triton.jit
+def asinh(a):
+    return libdevice.asinh(a)
+
+
+@triton.jit
+def acosh(a):
+    return libdevice.acosh(a)
+
+
+@triton.jit
+def atanh(a):
+    return libdevice.atanh(a)
+
+
+@triton.jit
+def erfc(a):
+    return libdevice.erfc(a)
+
+
+@triton.jit
+def erfinv(a):
+    return libdevice.erfinv(a)
+
+
+@triton.jit
+def lgamma(a):
+    return libdevice.lgamma(a)
+
+
+@triton.jit
+def atan2(a, b):
+    return libdevice.atan2(a, b)
+
+
+@triton.jit
+def hypot(a, b):
+    return libdevice.hypot(a, b)
+
+
+@triton.jit
+def nextafter(a, b):
+    return libdevice.nextafter(a, b)
 
 
 @triton.jit
