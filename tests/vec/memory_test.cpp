@@ -146,6 +146,24 @@ TYPED_TEST(EveryDtype, IsReadAndWrittenInLiveLanesOnly) {
   Check<TypeParam, 16>().run();
 }
 
+template <int W>
+void check_wide_bytes() {
+  Fence in, out;
+  for (int n = 0; n <= W; ++n) {
+    u8 *x = in.ending_at_fence<u8>(n), *y = out.ending_at_fence<u8>(n);
+    for (int j = 0; j < n; ++j) x[j] = static_cast<u8>(j * 5 + n);
+    store(Tail<W>{n}, y, load(Tail<W>{n}, x));
+    expect_bytes(y, x, n, "wide tail", W);
+    auto k = alive(Tail<W>{n});
+    for (int j = 0; j < W; ++j) EXPECT_EQ(lane(k, j), j < n);
+  }
+}
+TEST(Tails, OfManyBytesAreWholeToo) {
+  check_wide_bytes<64>();
+  check_wide_bytes<128>();
+  check_wide_bytes<256>();
+}
+
 TEST(ForLanes, CoversEveryIndexOnceForLengthsUpToThreeSteps) {
   for (i64 length = 0; length < 25; ++length) {
     float seen[32] = {};

@@ -318,11 +318,11 @@ LITZ_INLINE V mad(V a, V b, V c) {
   return a * b + c;
 #endif
 }
-/// c[0] + c[1] x + c[2] x^2 + ...
-template <class V, int N>
-LITZ_INLINE V polynomial(V x, const Element<V> (&c)[N]) {
-  V r = (V)c[N - 1];
-  for (int i = N - 2; i >= 0; i--) r = mad(r, x, (V)c[i]);
+/// Horner's scheme, coefficients from the highest power down; straight code, cheap to compile.
+template <class V, class... C>
+LITZ_INLINE V polynomial(V x, Element<V> highest, C... rest) {
+  V r = (V)highest;
+  ((r = mad(r, x, (V)(Element<V>)rest)), ...);
   return r;
 }
 // Raw comparison: the sign bit is set.

@@ -27,7 +27,7 @@ LITZ_INLINE V power_of_two(Bits<V> n) {
 template <class V>
 LITZ_INLINE V expm1_reduced(ExpParts<V> s) {
   V r = s.high - s.low;
-  return mad(r * r, polynomial(r, {0.5f, 0.166665196f, 0.0416664034f, 0.0083688274f, 0.00139406382f}), -s.low) + s.high;
+  return mad(r * r, polynomial(r, 0.00139406382f, 0.0083688274f, 0.0416664034f, 0.166665196f, 0.5f), -s.low) + s.high;
 }
 
 // p 2^n for n in [-150, 128], the result rounded once: an instruction, or two multiplications.
@@ -79,8 +79,7 @@ LITZ_INLINE V tanh(V x) {
   LITZ_LIBM(tanh, x);
   else {
     V a = abs(x), z = x * x;
-    V near =
-        mad(z * a, polynomial(z, {-0.333332986f, 0.133319363f, -0.0537846312f, 0.0207980108f, -0.00589695107f}), a);
+    V near = mad(z * a, polynomial(z, -0.00589695107f, 0.0207980108f, -0.0537846312f, 0.133319363f, -0.333332986f), a);
     V b = a > (V)9.1f ? (V)9.1f : a;
     auto s = split_exp(b + b);
     V power = power_of_two<V>(s.n), d = mad(power, expm1_reduced(s), power + (V)1);
@@ -94,12 +93,12 @@ LITZ_INLINE V erf(V x) {
   else {
     V a = abs(x), z = x * x;
     V near = mad(x,
-                 polynomial(z, {0.128379166f, -0.376126289f, 0.112836182f, -0.026855126f, 0.00519073335f,
-                                -0.000803075091f, 7.92030987e-05f}),
+                 polynomial(z, 7.92030987e-05f, -0.000803075091f, 0.00519073335f, -0.026855126f, 0.112836182f,
+                            -0.376126289f, 0.128379166f),
                  x);
     V b = a > (V)4.0f ? (V)4.0f : a;
     auto s = split_exp(
-        -polynomial(b, {0.00261952309f, 1.11761999f, 0.65424186f, 0.0887985006f, -0.0148314517f, 0.00115717342f}));
+        -polynomial(b, 0.00115717342f, -0.0148314517f, 0.0887985006f, 0.65424186f, 1.11761999f, 0.00261952309f));
     V power = power_of_two<V>(s.n), far = (V)1 - mad(power, expm1_reduced(s), power);
     return a < (V)1 ? near : copysign(far, x);
   }
@@ -113,8 +112,8 @@ LITZ_INLINE V log(V x) {
     V tiny = (V)0x1p-126f, small = x < tiny ? (V)-23.0f : (V)0, y = x < tiny ? x * (V)0x1p23f : x;
     Bits<V> i = as<i32>(y), e = (i - 0x3f3504f3) >> 23;
     V f = as<float>((Bits<V>)(i - (e << 23))) - (V)1, n = convert<float>(e) + small;
-    V p = polynomial(
-        f, {0.333338588f, -0.250017405f, 0.199653789f, -0.165657878f, 0.148772314f, -0.143492565f, 0.0891613886f});
+    V p = polynomial(f, 0.0891613886f, -0.143492565f, 0.148772314f, -0.165657878f, 0.199653789f, -0.250017405f,
+                     0.333338588f);
     V square = f * f;
     V low = mad(n, (V)1.42860677e-06f, f * square * p);
     V r = mad(n, (V)0.693145752f, mad(square, (V)-0.5f, low) + f);

@@ -24,11 +24,22 @@ LITZ_INLINE void store_raw(Full<W>, M* p, Vec<M, W> v) {
 // The first n elements, in chunks of the powers of two of which n is the sum.
 template <int W, class M>
 LITZ_INLINE void copy_first(M* to, const M* from, i32 n) {
+  static_assert(W <= 256);
   i32 at = 0;
+  if constexpr (W >= 256)
+    if (n & 256) {
+      __builtin_memcpy(to, from, 256 * sizeof(M));
+      at = 256;
+    }
+  if constexpr (W >= 128)
+    if (n & 128) {
+      __builtin_memcpy(to + at, from + at, 128 * sizeof(M));
+      at += 128;
+    }
   if constexpr (W >= 64)
     if (n & 64) {
-      __builtin_memcpy(to, from, 64 * sizeof(M));
-      at = 64;
+      __builtin_memcpy(to + at, from + at, 64 * sizeof(M));
+      at += 64;
     }
   if constexpr (W >= 32)
     if (n & 32) {
@@ -204,7 +215,11 @@ LITZ_INLINE Memory<T>* raw(T* p) {
 
 template <class L, class T>
 LITZ_INLINE Value<T, L::width> load(L l, const T* p) {
-  return decode<T>(load_raw(l, raw(p)));
+  if constexpr (is_full<L> && same<Memory<T>, T>) {  // the common case, short for the compiler's sake
+    Value<T, L::width> v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+  } else return decode<T>(load_raw(l, raw(p)));
 }
 template <class L, class T>
 LITZ_INLINE Value<T, L::width> load(L l, const T* p, typename Storage<T>::Register other) {
@@ -212,7 +227,8 @@ LITZ_INLINE Value<T, L::width> load(L l, const T* p, typename Storage<T>::Regist
 }
 template <class L, class T>
 LITZ_INLINE void store(L l, T* p, Value<T, L::width> v) {
-  store_raw<Memory<T>, L::width>(l, raw(p), encode<T>(v));
+  if constexpr (is_full<L> && same<Memory<T>, T>) __builtin_memcpy(p, &v, sizeof(T) * L::width);
+  else store_raw<Memory<T>, L::width>(l, raw(p), encode<T>(v));
 }
 
 /// Lanes whose mask is false read nothing and hold `other`.
