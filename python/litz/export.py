@@ -8,12 +8,11 @@ import operator
 
 import torch
 import torch.fx
-import torch.utils._pytree as pytree
 from torch._subclasses import FakeTensor
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from litz import _C, _torch
-from litz._sizes import Sizes, evaluate
+from litz._sizes import Sizes, evaluate, symbol_is_unbacked
 
 _schemas = {}  # OpOverload -> _Schema
 
@@ -81,6 +80,7 @@ class _Exporter:
         self.sources = {}
         self.input_outputs = input_outputs
         self.inputs = []
+        self.defined = set()  # symbols of run-time numbers that calls have given
 
     def run(self, is_inference):
         self.builder.set_inference(is_inference)
@@ -88,6 +88,9 @@ class _Exporter:
         try:
             for node in nodes:
                 getattr(self, node.op)(node)
+            undefined = self.sizes.unbacked - self.defined
+            if undefined:
+                raise _C.Unsupported(f"the number {min(map(str, undefined))}, which no call gives")
         except BaseException:
             _torch.forget_opaque(self.opaque)
             raise
@@ -238,29 +241,28 @@ class _Exporter:
             self.several[node] = tuple(bound)
         elif bound:
             builder.bind(node, bound[0])
-        self.define_symbols(node, bound)
+        self.define_symbols(node, leaves if value is not None else (), bound)
 
-    def define_symbols(self, node, bound):
-        """Sizes of the results that are new symbols are read from the tensor, by calls of sym_size and the like."""
-        for symbol, path in (node.meta.get("unbacked_bindings") or {}).items():
-            value, keys = bound, list(path)
-            if not isinstance(node.meta["val"], (list, tuple)):
-                value = bound[0]
-            while keys and hasattr(keys[0], "idx") and not hasattr(keys[0], "name"):
-                value = value[keys.pop(0).idx]
-            if not keys:
-                continue  # the number itself: symbol_outputs has it
-            method = getattr(keys[0], "name", None)
-            reads = {"size": torch.ops.aten.sym_size.int, "stride": torch.ops.aten.sym_stride.int, "storage_offset": torch.ops.aten.sym_storage_offset.default}
-            if method not in reads or len(keys) > 2 or not isinstance(value, _C.Value):
-                raise _C.Unsupported(f"the symbol {symbol} of {node.name}, defined by {path}")
-            op = reads[method]
-            dimension = [keys[1].idx] if len(keys) == 2 else []
-            size = pytree.key_get(node.meta["val"], path)  # the symbol of the binding may have been renamed since
-            if not isinstance(size, torch.SymInt) or not size.node.expr.is_Symbol:
+    def define_symbols(self, node, leaves, bound):
+        """Sizes, strides and offsets of the results that are symbols of their own, known only at run time, are read from the tensors."""
+        aten = torch.ops.aten
+        for leaf, value in zip(leaves, bound, strict=True):
+            if isinstance(leaf, torch.SymInt):
+                self.defined |= leaf.node.expr.free_symbols
+            if not isinstance(leaf, torch.Tensor):
                 continue
-            expr = self.sizes(size)
-            self.builder.call(f"{node.name}_{symbol}", self.builder.schema(str(op._schema)), [value, *dimension], [], [expr], None, 0, None)
+            reads = [(aten.sym_size.int, d, size) for d, size in enumerate(leaf.shape)]
+            reads += [(aten.sym_stride.int, d, stride) for d, stride in enumerate(leaf.stride())]
+            reads.append((aten.sym_storage_offset.default, None, leaf.storage_offset()))
+            for op, dimension, number in reads:
+                if not isinstance(number, torch.SymInt):
+                    continue
+                symbol = number.node.expr
+                if symbol.is_Symbol and symbol_is_unbacked(symbol) and symbol not in self.defined:
+                    self.defined.add(symbol)
+                    arguments = [value] if dimension is None else [value, dimension]
+                    schema = self.builder.schema(str(op._schema))
+                    self.builder.call(f"{node.name}_{symbol}", schema, arguments, [], [self.sizes(number)], None, 0, None)
 
     def call_opaque(self, node, value):
         """A call as an op of its own, of the tensors and integers that its arguments hold."""
