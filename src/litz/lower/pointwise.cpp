@@ -132,6 +132,10 @@ template <Op kOp>
 LoweringResult lower_test(Lowering& lowering, const Node& node) {
   return std::vector{lowering.pointwise(node, 0, [&](BodyBuilder& b, std::span<const Expr> index) {
     Operands in{lowering, b, index};
+    // No integer and no truth value is infinite, not a number or (bool) below zero.
+    const auto* tensor = std::get_if<Value>(&node.arguments[0]);
+    const bool is_float = !tensor || is_floating(tensor->meta().dtype);
+    if (!is_float && (kOp != Op::kSignbit || tensor->meta().dtype == DType::kBool)) return b.constant(DType::kBool, 0.0);
     return b.op(kOp, {in.raw(node.arguments[0], DType::kFloat32)});
   })};
 }

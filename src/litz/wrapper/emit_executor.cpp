@@ -143,6 +143,15 @@ class Emitter {
         static_cast<const WrapperArgument::variant&>(a));
   }
 
+  /// What an op decides while it runs is not there yet when its result is compared with a plan.
+  static bool is_sized_by_run(const WrapperTensor& t) {
+    auto is_late = [](Expr e) {
+      const auto symbols = free_symbols(e);
+      return std::any_of(symbols.begin(), symbols.end(), [](Expr s) { return s.symbol_kind() == SymbolKind::kUnbacked; });
+    };
+    return std::any_of(t.sizes.begin(), t.sizes.end(), is_late) || std::any_of(t.strides.begin(), t.strides.end(), is_late);
+  }
+
   void emit(const ExternCallLine& l) {
     ExternLine line;
     const auto known = std::find_if(program_.callees.begin(), program_.callees.end(), [&](const Callee& c) { return c.schema == l.callee->text; });
@@ -150,7 +159,7 @@ class Emitter {
     if (known == program_.callees.end()) program_.callees.push_back({l.callee->name, l.callee->text, l.callee->is_mutating, l.callee->is_random});
     for (const auto& a : l.arguments) line.arguments.push_back(argument(a));
     line.results = l.results;
-    for (TensorId t : l.results) line.result_specs.push_back(t < 0 ? -1 : spec(tensor(t)));
+    for (TensorId t : l.results) line.result_specs.push_back(t < 0 || is_sized_by_run(tensor(t)) ? -1 : spec(tensor(t)));
     for (Expr s : l.number_results) line.number_results.push_back(run_time_entry(s));
     program_.lines.push_back(std::move(line));
     if (!l.number_results.empty()) compute_later();
