@@ -162,7 +162,20 @@ class Emitter {
     for (TensorId t : l.results) line.result_specs.push_back(t < 0 || is_sized_by_run(tensor(t)) ? -1 : spec(tensor(t)));
     for (Expr s : l.number_results) line.number_results.push_back(run_time_entry(s));
     program_.lines.push_back(std::move(line));
-    if (!l.number_results.empty()) compute_later();
+    bool has_numbers = !l.number_results.empty();
+    for (TensorId t : l.results) has_numbers |= t >= 0 && read_sizes(t);
+    if (has_numbers) compute_later();
+  }
+  /// Sizes of a result that only the run knows (of nonzero, unique) are read from it.
+  bool read_sizes(TensorId t) {
+    bool any = false;
+    for (size_t d = 0; d < tensor(t).sizes.size(); ++d) {
+      const Expr size = tensor(t).sizes[d];
+      if (!size.is_symbol() || size.symbol_kind() != SymbolKind::kUnbacked || std::find(late_.begin(), late_.end(), size) != late_.end()) continue;
+      program_.lines.push_back(runtime::ReadNumberLine{runtime::ReadNumberLine::kSize, run_time_entry(size), t, static_cast<int32_t>(d)});
+      any = true;
+    }
+    return any;
   }
   void emit(const litz::ReadNumberLine& l) {
     program_.lines.push_back(runtime::ReadNumberLine{static_cast<runtime::ReadNumberLine::Kind>(l.kind), run_time_entry(l.symbol), l.tensor, l.dimension});
