@@ -13,11 +13,11 @@ std::string& api_error() {
 
 namespace {
 
-Expr size_of(const GraphBuilder& builder, const litz_size& size) {
-  return size.expr >= 0 ? builder.expr(size.expr) : const_cast<GraphBuilder&>(builder).graph().context->integer(size.value);
+Expr size_of(const GraphImport& builder, const litz_size& size) {
+  return size.expr >= 0 ? builder.expr(size.expr) : const_cast<GraphImport&>(builder).graph().context->integer(size.value);
 }
 
-TensorMeta meta_of(const GraphBuilder& builder, const litz_tensor_meta& from) {
+TensorMeta meta_of(const GraphImport& builder, const litz_tensor_meta& from) {
   TensorMeta meta;
   if (from.dtype < 0) {
     meta.is_none = true;
@@ -46,7 +46,7 @@ MemoryFormat memory_format_of(int64_t code) {
 }
 
 /// Reads one argument and what belongs to it; moves `next` behind it.
-Argument argument_of(const GraphBuilder& builder, const litz_argument* arguments, size_t count, size_t& next) {
+Argument argument_of(const GraphImport& builder, const litz_argument* arguments, size_t count, size_t& next) {
   if (next >= count) user_error("the arguments end inside a list");
   const litz_argument& a = arguments[next++];
   switch (a.kind) {
@@ -85,13 +85,13 @@ const char* litz_error_message(void) { return litz::api_error().c_str(); }
 void litz_free_text(char* text) { std::free(text); }
 
 int litz_graph_create(const char* name, litz_graph** graph) {
-  return guarded([&] { return *graph = new litz_graph{litz::GraphBuilder(name)}, LITZ_OK; });
+  return guarded([&] { return *graph = new litz_graph{litz::GraphImport(name)}, LITZ_OK; });
 }
 
 void litz_graph_destroy(litz_graph* graph) { delete graph; }
 
 int litz_graph_parse(const char* text, size_t length, litz_graph** graph) {
-  return guarded([&] { return *graph = new litz_graph{litz::GraphBuilder(litz::parse_graph({text, length}))}, LITZ_OK; });
+  return guarded([&] { return *graph = new litz_graph{litz::GraphImport(litz::parse_graph({text, length}))}, LITZ_OK; });
 }
 
 int litz_graph_text(const litz_graph* graph, char** text) {
@@ -138,7 +138,7 @@ int litz_graph_call(litz_graph* graph, const char* name, int32_t schema, const l
                     const litz_tensor_meta* results, size_t result_count, const int32_t* symbols, size_t symbol_count, const char* file,
                     int line, const char* source, int32_t* first_value) {
   return guarded([&] {
-    litz::GraphBuilder& builder = graph->builder;
+    litz::GraphImport& builder = graph->builder;
     std::vector<litz::Argument> made;
     for (size_t next = 0; next < argument_count;) made.push_back(litz::argument_of(builder, arguments, argument_count, next));
     std::vector<litz::TensorMeta> metas;

@@ -4,12 +4,12 @@
 
 #include "litz/driver/c_api.h"
 #include "litz/driver/pipeline.h"
-#include "litz/import/graph_builder.h"
+#include "litz/import/graph_import.h"
 #include "litz/runtime/executor.h"
 #include "litz/runtime/torch_framework.h"
 
 struct litz_graph {
-  litz::GraphBuilder builder;
+  litz::GraphImport builder;
 };
 
 struct litz_program {

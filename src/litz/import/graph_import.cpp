@@ -1,4 +1,4 @@
-#include "litz/import/graph_builder.h"
+#include "litz/import/graph_import.h"
 
 #include <utility>
 
@@ -7,30 +7,30 @@
 
 namespace litz {
 
-int32_t GraphBuilder::add(Expr expr) {
+int32_t GraphImport::add(Expr expr) {
   exprs_.push_back(expr);
   return static_cast<int32_t>(exprs_.size() - 1);
 }
 
-int32_t GraphBuilder::add_values(Node* node) {
+int32_t GraphImport::add_values(Node* node) {
   const auto first = static_cast<int32_t>(values_.size());
   for (size_t i = 0; i < node->outputs.size(); i++) values_.push_back(node->value(static_cast<int>(i)));
   return first;
 }
 
-Expr GraphBuilder::expr(int64_t index) const {
+Expr GraphImport::expr(int64_t index) const {
   if (index < 0 || index >= static_cast<int64_t>(exprs_.size())) user_error("expression {} of {}", index, exprs_.size());
   return exprs_[static_cast<size_t>(index)];
 }
 
-Value GraphBuilder::value(int64_t index) const {
+Value GraphImport::value(int64_t index) const {
   if (index < 0 || index >= static_cast<int64_t>(values_.size())) user_error("value {} of {}", index, values_.size());
   return values_[static_cast<size_t>(index)];
 }
 
-int32_t GraphBuilder::integer(int64_t value) { return add(graph_->context->integer(value)); }
+int32_t GraphImport::integer(int64_t value) { return add(graph_->context->integer(value)); }
 
-int32_t GraphBuilder::symbol(std::string_view name, SymbolKind kind, ValueRange range, std::optional<int64_t> hint) {
+int32_t GraphImport::symbol(std::string_view name, SymbolKind kind, ValueRange range, std::optional<int64_t> hint) {
   return add(graph_->context->symbol(name, kind, range, hint));
 }
 
@@ -59,7 +59,7 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-int32_t GraphBuilder::expression(std::string_view op, std::span<const int32_t> operands) {
+int32_t GraphImport::expression(std::string_view op, std::span<const int32_t> operands) {
   std::vector<Expr> on;
   for (int32_t i : operands) on.push_back(expr(i));
   if (op == "not" && on.size() == 1) return add(logical_not(on[0]));
@@ -74,32 +74,32 @@ int32_t GraphBuilder::expression(std::string_view op, std::span<const int32_t> o
   user_error("expressions have no operator '{}' with {} operands", op, on.size());
 }
 
-int32_t GraphBuilder::input(std::string_view name, TensorMeta meta) {
+int32_t GraphImport::input(std::string_view name, TensorMeta meta) {
   Node* node = graph_->new_node(NodeKind::kInput, name);
   node->outputs.push_back(std::move(meta));
   graph_->inputs.push_back(node);
   return add_values(node);
 }
 
-void GraphBuilder::size_input(std::string_view name, int32_t index) {
+void GraphImport::size_input(std::string_view name, int32_t index) {
   Node* node = graph_->new_node(NodeKind::kInput, name);
   node->symbol = expr(index);
   graph_->inputs.push_back(node);
 }
 
-int32_t GraphBuilder::constant(std::string_view name, TensorMeta meta) {
+int32_t GraphImport::constant(std::string_view name, TensorMeta meta) {
   Node* node = graph_->new_node(NodeKind::kConstant, name);
   node->outputs.push_back(std::move(meta));
   graph_->nodes.push_back(node);
   return add_values(node);
 }
 
-int32_t GraphBuilder::schema(std::string_view text) {
+int32_t GraphImport::schema(std::string_view text) {
   schemas_.push_back(graph_->schema(text));
   return static_cast<int32_t>(schemas_.size() - 1);
 }
 
-int32_t GraphBuilder::call(std::string_view name, int32_t schema, std::vector<Argument> arguments, std::vector<TensorMeta> results,
+int32_t GraphImport::call(std::string_view name, int32_t schema, std::vector<Argument> arguments, std::vector<TensorMeta> results,
                            std::span<const int32_t> symbols, const SourceLine* source) {
   if (schema < 0 || schema >= static_cast<int32_t>(schemas_.size())) user_error("schema {} of {}", schema, schemas_.size());
   Node* node = graph_->new_node(NodeKind::kCall, name);
@@ -115,7 +115,7 @@ int32_t GraphBuilder::call(std::string_view name, int32_t schema, std::vector<Ar
   return add_values(node);
 }
 
-void GraphBuilder::output(const Argument& output, bool strides_are_promised) {
+void GraphImport::output(const Argument& output, bool strides_are_promised) {
   GraphOutput made;
   made.strides_are_promised = strides_are_promised;
   if (auto* v = std::get_if<Value>(&output)) made.value = *v;

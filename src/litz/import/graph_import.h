@@ -12,11 +12,11 @@
 
 namespace litz {
 
-class GraphBuilder {
+class GraphImport {
  public:
-  explicit GraphBuilder(std::string_view name) : graph_(std::make_unique<Graph>(std::string(name))) {}
+  explicit GraphImport(std::string_view name) : graph_(std::make_unique<Graph>(std::string(name))) {}
   /// A graph that is already there (parsed text); only `take` makes sense then.
-  explicit GraphBuilder(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
+  explicit GraphImport(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
 
   int32_t integer(int64_t value);
   int32_t symbol(std::string_view name, SymbolKind kind, ValueRange range, std::optional<int64_t> hint);
