@@ -11,8 +11,7 @@ namespace {
 
 /// A value or an expression of a graph, by number.
 struct Index {
-  PyObject_HEAD
-  int32_t number;
+  PyObject_HEAD int32_t number;
 };
 PyTypeObject* value_type = nullptr;
 PyTypeObject* expr_type = nullptr;
@@ -33,10 +32,9 @@ PyObject* value_repr(PyObject* self) { return PyUnicode_FromFormat("Value(%d)", 
 PyObject* expr_repr(PyObject* self) { return PyUnicode_FromFormat("Expr(%d)", number_of(self)); }
 
 struct Builder {
-  PyObject_HEAD
-  litz_graph* graph;
-  PyObject* bound;      // fx node -> Value, Expr or a constant
-  PyObject* to_expr;    // SymInt or SymBool -> int or Expr
+  PyObject_HEAD litz_graph* graph;
+  PyObject* bound;    // fx node -> Value, Expr or a constant
+  PyObject* to_expr;  // SymInt or SymBool -> int or Expr
 };
 
 void builder_dealloc(PyObject* object) {
@@ -253,7 +251,8 @@ PyObject* builder_symbol(PyObject* self, PyObject* args) {
   const int64_t seen = hint == Py_None ? 0 : PyLong_AsLongLong(hint);
   if (PyErr_Occurred()) return nullptr;
   int32_t expr;
-  if (const int status = litz_graph_symbol(graph, name, unbacked, low, high, hint == Py_None ? nullptr : &seen, &expr)) return raise_status(status);
+  if (const int status = litz_graph_symbol(graph, name, unbacked, low, high, hint == Py_None ? nullptr : &seen, &expr))
+    return raise_status(status);
   return make_index(expr_type, expr);
 }
 
@@ -358,8 +357,9 @@ PyObject* builder_call(PyObject* self, PyObject* const* args, Py_ssize_t count) 
   }
   if (argument_count < 0 || result_count < 0 || symbol_count < 0) return nullptr;
   int32_t first;
-  if (const int status = litz_graph_call(graph, name, static_cast<int32_t>(schema), arguments.out.data(), arguments.out.size(), metas.out.data(),
-                                         metas.out.size(), symbols.data(), symbols.size(), file, static_cast<int>(line), source, &first))
+  if (const int status =
+          litz_graph_call(graph, name, static_cast<int32_t>(schema), arguments.out.data(), arguments.out.size(), metas.out.data(),
+                          metas.out.size(), symbols.data(), symbols.size(), file, static_cast<int>(line), source, &first))
     return raise_status(status);
   Ref values(PyTuple_New(result_count));
   for (Py_ssize_t i = 0; values && i < result_count; i++) {
@@ -450,7 +450,8 @@ PyCFunction c_function(F* function) {
 
 PyObject* make_builder_type(PyObject* module) {
   auto index_type = [&](const char* name, reprfunc repr) {
-    PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(index_dealloc)}, {Py_tp_repr, reinterpret_cast<void*>(repr)}, {0, nullptr}};
+    PyType_Slot slots[] = {
+        {Py_tp_dealloc, reinterpret_cast<void*>(index_dealloc)}, {Py_tp_repr, reinterpret_cast<void*>(repr)}, {0, nullptr}};
     PyType_Spec spec = {name, sizeof(Index), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
     return reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
   };
@@ -482,7 +483,8 @@ PyObject* make_builder_type(PyObject* module) {
   PyType_Spec spec = {"litz._C.GraphBuilder", sizeof(Builder), 0, Py_TPFLAGS_DEFAULT, slots};
   Ref type(PyType_FromModuleAndSpec(module, &spec, nullptr));
   if (!value_type || !expr_type || !type) return nullptr;
-  if (PyModule_AddObjectRef(module, "GraphBuilder", type.get()) || PyModule_AddObjectRef(module, "Value", reinterpret_cast<PyObject*>(value_type)) ||
+  if (PyModule_AddObjectRef(module, "GraphBuilder", type.get()) ||
+      PyModule_AddObjectRef(module, "Value", reinterpret_cast<PyObject*>(value_type)) ||
       PyModule_AddObjectRef(module, "Expr", reinterpret_cast<PyObject*>(expr_type)))
     return nullptr;
   return module;

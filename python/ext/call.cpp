@@ -10,8 +10,7 @@ namespace litz_ext {
 namespace {
 
 struct Program {
-  PyObject_HEAD
-  litz_program* program;
+  PyObject_HEAD litz_program* program;
   PyObject* constants;  // tuple of tensors
   std::vector<litz_call_argument>* constant_arguments;
   std::vector<uint8_t>* needs;  // litz_argument_need per argument of the caller
@@ -43,7 +42,8 @@ int read_argument(PyObject* object, Py_ssize_t position, uint8_t need, litz_call
   }
   if (need == LITZ_NEEDS_OBJECT) return 0;
   DlTensor tensor;
-  if (read_tensor(object, &tensor)) [[unlikely]] return -1;
+  if (read_tensor(object, &tensor)) [[unlikely]]
+    return -1;
   out->data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   out->sizes = tensor.sizes;
   out->strides = tensor.strides;
@@ -75,9 +75,9 @@ PyObject* output_object(const litz_call_output& output, PyObject* const* argumen
 
 PyObject* raise_run_status(litz_run_status status) {
   if (PyErr_Occurred()) return nullptr;
-  PyObject* type = status == LITZ_RUN_INDEX_ERROR      ? PyExc_IndexError
+  PyObject* type = status == LITZ_RUN_INDEX_ERROR     ? PyExc_IndexError
                    : status == LITZ_RUN_ZERO_DIVISION ? PyExc_ZeroDivisionError
-                                                       : PyExc_RuntimeError;
+                                                      : PyExc_RuntimeError;
   PyErr_SetString(type, litz_error_message());
   return nullptr;
 }
@@ -105,7 +105,8 @@ PyObject* run(Program* self, PyObject** arguments, Py_ssize_t count, bool owned)
   if (owned)
     for (Py_ssize_t i = 0; i < count; i++)
       if (!in[i].object) arguments[i] = nullptr;
-  if (status != LITZ_RUN_OK) [[unlikely]] return raise_run_status(status);
+  if (status != LITZ_RUN_OK) [[unlikely]]
+    return raise_run_status(status);
 
   Ref results(PyTuple_New(static_cast<Py_ssize_t>(output_count)));
   for (size_t i = 0; i < output_count; i++) {
@@ -130,7 +131,8 @@ PyObject* call_boxed(PyObject* self, PyObject* list) {
   const Py_ssize_t count = PyList_Size(list);
   std::vector<PyObject*> arguments(static_cast<size_t>(count));
   for (Py_ssize_t i = 0; i < count; i++) arguments[static_cast<size_t>(i)] = Py_NewRef(PyList_GetItem(list, i));
-  PyObject* results = PyList_SetSlice(list, 0, count, nullptr) ? nullptr : run(reinterpret_cast<Program*>(self), arguments.data(), count, true);
+  PyObject* results =
+      PyList_SetSlice(list, 0, count, nullptr) ? nullptr : run(reinterpret_cast<Program*>(self), arguments.data(), count, true);
   for (PyObject* argument : arguments) Py_XDECREF(argument);
   return results;
 }
@@ -176,9 +178,11 @@ PyObject* wrap_program(litz_program* program, PyObject* constants) {
   self->needs = new std::vector<uint8_t>;
   self->shape = litz_program_get_shape(program);
   Ref object(reinterpret_cast<PyObject*>(self));
-  for (int32_t i = 0; i < self->shape.argument_count; i++) self->needs->push_back(static_cast<uint8_t>(litz_program_argument_need(program, i)));
+  for (int32_t i = 0; i < self->shape.argument_count; i++)
+    self->needs->push_back(static_cast<uint8_t>(litz_program_argument_need(program, i)));
   if (PyTuple_Size(constants) != self->shape.constant_count)
-    return PyErr_Format(PyExc_ValueError, "the graph has %d constants, got %zd tensors", self->shape.constant_count, PyTuple_Size(constants));
+    return PyErr_Format(PyExc_ValueError, "the graph has %d constants, got %zd tensors", self->shape.constant_count,
+                        PyTuple_Size(constants));
   for (Py_ssize_t i = 0; i < PyTuple_Size(constants); i++) {
     litz_call_argument argument{};
     if (read_argument(PyTuple_GetItem(constants, i), i, LITZ_NEEDS_MEMORY, &argument)) return nullptr;

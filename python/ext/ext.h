@@ -37,20 +37,20 @@ class Ref {
 struct Torch {
   PyTypeObject* tensor_type = nullptr;
   PyTypeObject* parameter_type = nullptr;
-  PyTypeObject* node_type = nullptr;         // torch.fx.Node
-  PyObject* dtype_codes = nullptr;           // torch.dtype -> number
-  PyObject* memory_format_codes = nullptr;   // torch.memory_format -> number
-  PyObject* layout_names = nullptr;          // torch.layout -> "strided"
-  PyObject* dtypes = nullptr;                // number -> torch.dtype
-  PyObject* memory_formats = nullptr;        // number -> torch.memory_format
-  PyObject* layouts = nullptr;               // "strided" -> torch.layout
-  PyTypeObject* device_type = nullptr;       // torch.device
-  PyObject* resolve_op = nullptr;            // (op, schema) -> (callable, positional count, keyword names, argument types)
+  PyTypeObject* node_type = nullptr;        // torch.fx.Node
+  PyObject* dtype_codes = nullptr;          // torch.dtype -> number
+  PyObject* memory_format_codes = nullptr;  // torch.memory_format -> number
+  PyObject* layout_names = nullptr;         // torch.layout -> "strided"
+  PyObject* dtypes = nullptr;               // number -> torch.dtype
+  PyObject* memory_formats = nullptr;       // number -> torch.memory_format
+  PyObject* layouts = nullptr;              // "strided" -> torch.layout
+  PyTypeObject* device_type = nullptr;      // torch.device
+  PyObject* resolve_op = nullptr;           // (op, schema) -> (callable, positional count, keyword names, argument types)
   PyObject* is_any_autocast_enabled = nullptr;
-  PyObject* autocast_suspend = nullptr;      // () -> int token
-  PyObject* autocast_restore = nullptr;      // (token) -> None
-  PyObject* handle_of_tensor = nullptr;      // for torch without torch_tensor_from_pyobject: tensor -> capsule of an owned handle
-  PyObject* tensor_of_handle = nullptr;      // capsule -> tensor; takes the handle's reference over or copies it, see torch_objects.cpp
+  PyObject* autocast_suspend = nullptr;  // () -> int token
+  PyObject* autocast_restore = nullptr;  // (token) -> None
+  PyObject* handle_of_tensor = nullptr;  // for torch without torch_tensor_from_pyobject: tensor -> capsule of an owned handle
+  PyObject* tensor_of_handle = nullptr;  // capsule -> tensor; takes the handle's reference over or copies it, see torch_objects.cpp
   litz_framework* framework = nullptr;
 };
 extern Torch torch_objects;

@@ -54,7 +54,8 @@ bool read(const litz_argument* from, size_t count, size_t& next, const char* typ
     case LITZ_ARG_DEVICE: {
       auto* device = reinterpret_cast<PyObject*>(torch_objects.device_type);
       const bool has_index = std::strcmp(a.text, "cpu") != 0 && std::strcmp(a.text, "meta") != 0 && a.integer >= 0;
-      out->constant = Ref(has_index ? PyObject_CallFunction(device, "sL", a.text, static_cast<long long>(a.integer)) : PyObject_CallFunction(device, "s", a.text));
+      out->constant = Ref(has_index ? PyObject_CallFunction(device, "sL", a.text, static_cast<long long>(a.integer))
+                                    : PyObject_CallFunction(device, "s", a.text));
       break;
     }
     case LITZ_ARG_EXPR:

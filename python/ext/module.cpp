@@ -96,9 +96,11 @@ PyMethodDef methods[] = {
     {"version", version, METH_NOARGS, "The version of Litz, as in '0.1.0'."},
     {"compiler_version", compiler_version, METH_NOARGS, "The C++ compiler inside, as in 'clang 19.1.7'."},
     {"prepare", prepare, METH_O, "Starts, in the background, what a first compile for this type of device would wait for."},
-    {"set_worker_command", set_worker_command, METH_VARARGS, "How a type of device starts compiler processes: its name, then a list of words."},
+    {"set_worker_command", set_worker_command, METH_VARARGS,
+     "How a type of device starts compiler processes: its name, then a list of words."},
     {"run_text", run_text, METH_VARARGS, "run_text(graph, last): the text that is left after the stage or level `last` of the pipeline."},
-    {"selftest_jit", selftest_jit, METH_NOARGS, "Compiles and runs a small kernel; raises RuntimeError with the reason when it is not right."},
+    {"selftest_jit", selftest_jit, METH_NOARGS,
+     "Compiles and runs a small kernel; raises RuntimeError with the reason when it is not right."},
     {"list_options", list_options, METH_NOARGS, "Every option as JSON text."},
     {"check_options", check_options, METH_O, "Raises UserError, with the known names, unless each 'key=value' is an option."},
     {"initialise", initialise, METH_O, "Takes torch's types and functions (a dict, see litz/_torch.py); once per process."},
@@ -106,7 +108,8 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 int execute(PyObject* module) {
-  unsupported_error = PyErr_NewExceptionWithDoc("litz._C.Unsupported", "Litz does not take this graph; the text says why.", nullptr, nullptr);
+  unsupported_error =
+      PyErr_NewExceptionWithDoc("litz._C.Unsupported", "Litz does not take this graph; the text says why.", nullptr, nullptr);
   user_error = PyErr_NewExceptionWithDoc("litz._C.UserError", "Wrong input; the text says what was found and what was expected.",
                                          PyExc_ValueError, nullptr);
   if (!unsupported_error || !user_error) return -1;

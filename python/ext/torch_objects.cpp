@@ -67,14 +67,16 @@ PyObject* initialise(PyObject*, PyObject* settings) {
   if (!capsule || !cpu || !python) return nullptr;
   auto* api = static_cast<DlpackApi*>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
   if (!api) return nullptr;
-  if (api->major != 1) return PyErr_Format(PyExc_ImportError, "torch speaks version %u of the DLPack exchange interface, litz needs 1", api->major);
+  if (api->major != 1)
+    return PyErr_Format(PyExc_ImportError, "torch speaks version %u of the DLPack exchange interface, litz needs 1", api->major);
   read_tensor = api->tensor_from_object;
   const char* cpu_path = PyUnicode_AsUTF8AndSize(cpu.get(), nullptr);
   const char* python_path = PyUnicode_AsUTF8AndSize(python.get(), nullptr);
   if (!cpu_path || !python_path) return nullptr;
   void* cpu_library = dlopen(cpu_path, RTLD_NOLOAD | RTLD_NOW);
   void* python_library = dlopen(python_path, RTLD_NOLOAD | RTLD_NOW);
-  if (!cpu_library || !python_library) return PyErr_Format(PyExc_ImportError, "%s is not loaded in this process", cpu_library ? python_path : cpu_path);
+  if (!cpu_library || !python_library)
+    return PyErr_Format(PyExc_ImportError, "%s is not loaded in this process", cpu_library ? python_path : cpu_path);
   find(python_library, cpu_library, "torch_tensor_from_pyobject", tensor_from_pyobject);
   find(python_library, cpu_library, "torch_tensor_to_pyobject", tensor_to_pyobject);
   find(cpu_library, nullptr, "aoti_torch_delete_tensor_object", delete_handle);

@@ -33,8 +33,7 @@ std::string adder(int n) {
 
 /// Of the two bfloat16 around a float the nearer one, the even one when they are as near.
 std::uint16_t nearest_bfloat(float value) {
-  const auto below = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16),
-             above = static_cast<std::uint16_t>(below + 1);
+  const auto below = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16), above = static_cast<std::uint16_t>(below + 1);
   const auto distance = [value](std::uint16_t bits) {
     const double candidate = (bits & 0x7fff) == 0x7f80 ? std::copysign(0x1p128, value)  // what would follow the largest
                                                        : double{std::bit_cast<float>(std::uint32_t{bits} << 16)};
@@ -85,29 +84,23 @@ TEST(CppJit, equal_names_in_two_modules_do_not_meet) {
 
 TEST(CppJit, a_copy_keeps_the_code) {
   CompiledModule kept;
-  {
-    kept = compile(adder(7));
-  }
+  { kept = compile(adder(7)); }
   compile(adder(8));
   EXPECT_EQ(kept.function<int(int)>("f")(0), 7);
 }
 
 TEST(CppJit, finds_only_what_the_source_exports) {
-  const CompiledModule module =
-      compile("static int hidden(int x) { return x * 3; } extern \"C\" int f(int x) { return hidden(x); }");
+  const CompiledModule module = compile("static int hidden(int x) { return x * 3; } extern \"C\" int f(int x) { return hidden(x); }");
   EXPECT_EQ(module.find("hidden"), nullptr);
   EXPECT_EQ(module.find("malloc"), nullptr);
   EXPECT_EQ(CompiledModule().find("f"), nullptr);
 }
 
 TEST(CppJit, reports_every_diagnostic_with_its_place) {
-  Result<CompiledModule> module =
-      jit().compile({.name = "k7.cpp", .text = "int f() { return y; }\nint g() { return z; }\n"}, host());
+  Result<CompiledModule> module = jit().compile({.name = "k7.cpp", .text = "int f() { return y; }\nint g() { return z; }\n"}, host());
   ASSERT_FALSE(module);
-  EXPECT_NE(module.reason().find("k7.cpp:1:18: error: use of undeclared identifier 'y'"), std::string::npos)
-      << module.reason();
-  EXPECT_NE(module.reason().find("k7.cpp:2:18: error: use of undeclared identifier 'z'"), std::string::npos)
-      << module.reason();
+  EXPECT_NE(module.reason().find("k7.cpp:1:18: error: use of undeclared identifier 'y'"), std::string::npos) << module.reason();
+  EXPECT_NE(module.reason().find("k7.cpp:2:18: error: use of undeclared identifier 'z'"), std::string::npos) << module.reason();
 }
 
 TEST(CppJit, names_the_missing_symbol) {
@@ -119,12 +112,11 @@ TEST(CppJit, names_the_missing_symbol) {
 }
 
 TEST(CppJit, sees_nothing_of_the_process_but_what_it_was_given) {
-  Result<CompiledModule> module = jit().compile(
-      {.text = "extern \"C\" void* malloc(unsigned long); extern \"C\" void* f() { return malloc(1); }"}, host());
+  Result<CompiledModule> module =
+      jit().compile({.text = "extern \"C\" void* malloc(unsigned long); extern \"C\" void* f() { return malloc(1); }"}, host());
   EXPECT_FALSE(module);
   CppJit other({.symbols = {{"answer", reinterpret_cast<void*>(+[] { return 42; })}}});
-  Result<CompiledModule> given =
-      other.compile({.text = "extern \"C\" int answer(); extern \"C\" int f() { return answer(); }"}, host());
+  Result<CompiledModule> given = other.compile({.text = "extern \"C\" int answer(); extern \"C\" int f() { return answer(); }"}, host());
   ASSERT_TRUE(given) << given.reason();
   EXPECT_EQ(given->function<int()>("f")(), 42);
 }
@@ -149,8 +141,7 @@ TEST(CppJit, a_prelude_changes_nothing_but_the_time) {
   const std::string header =
       "#pragma once\n#include \"base.h\"\ntemplate <typename T> static inline T twice(T x) { return x * kTwo; }\n"
       "struct Pair { int a, b; };\n#define PLUS(x, y) ((x) + (y))\n";
-  const std::string text =
-      "#include \"ops.h\"\nextern \"C\" int f(int x) { Pair p{x, 1}; return PLUS(twice(p.a), p.b); }";
+  const std::string text = "#include \"ops.h\"\nextern \"C\" int f(int x) { Pair p{x, 1}; return PLUS(twice(p.a), p.b); }";
   CppSource source = {.text = text, .headers = {{"ops.h", header}, {"base.h", "constexpr int kTwo = 2;\n"}}};
   Result<std::string> plain = jit().compile_object(source, host());
   source.prelude = "ops.h";
@@ -167,8 +158,7 @@ TEST(CppJit, a_prelude_changes_nothing_but_the_time) {
   source.headers[1].second = "broken";
   Result<CompiledModule> broken = jit().compile(source, host());
   ASSERT_FALSE(broken);
-  EXPECT_NE(broken.reason().find("base.h:1:1: error: unknown type name 'broken'"), std::string::npos)
-      << broken.reason();
+  EXPECT_NE(broken.reason().find("base.h:1:1: error: unknown type name 'broken'"), std::string::npos) << broken.reason();
 }
 
 TEST(CppJit, compiles_from_several_threads_at_once) {
@@ -230,8 +220,7 @@ TEST(CppJit, does_not_contract_or_reassociate) {
       "extern \"C\" float f(float a, float b, float c) { return a * b + c; }"
       "extern \"C\" float g(float a) { return (a + 1e8f) - 1e8f; }");
   const float a = 1 + 0x1p-12f;
-  EXPECT_EQ(module.function<float(float, float, float)>("f")(a, a, -(1 + 0x1p-11f)), 0.0f)
-      << "a fused multiply-add gives 2^-24";
+  EXPECT_EQ(module.function<float(float, float, float)>("f")(a, a, -(1 + 0x1p-11f)), 0.0f) << "a fused multiply-add gives 2^-24";
   EXPECT_EQ(module.function<float(float)>("g")(1.0f), 0.0f);
 }
 
@@ -247,8 +236,7 @@ TEST(CppJit, small_floats_convert_without_instructions_for_them) {
                                                 CompileTarget{"x86-64", ""});
   ASSERT_TRUE(module) << module.reason();
   std::vector<float> values;
-  for (int i = 0; i < 65536; ++i)
-    values.push_back(static_cast<float>(std::bit_cast<_Float16>(static_cast<std::uint16_t>(i))));
+  for (int i = 0; i < 65536; ++i) values.push_back(static_cast<float>(std::bit_cast<_Float16>(static_cast<std::uint16_t>(i))));
   for (size_t i = 0, n = values.size(); i < n; ++i) {
     values.push_back(std::nextafter(values[i], INFINITY));
     if (i + 1 < n) values.push_back(values[i] / 2 + values[i + 1] / 2);

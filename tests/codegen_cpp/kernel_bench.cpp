@@ -35,6 +35,6 @@ int main(int argc, char** argv) {
     std::printf("%s\n", difference.empty() ? "agrees with the interpreter" : difference.c_str());
   }
   const double seconds = runner.time(options, repeats);
-  std::printf("%s: %zu kernels, built in %.1f ms; run %.3f ms, %.2f GB/s\n", path.c_str(), runner.kernels().size(), build * 1e3, seconds * 1e3,
-              runner.bytes() / seconds * 1e-9);
+  std::printf("%s: %zu kernels, built in %.1f ms; run %.3f ms, %.2f GB/s\n", path.c_str(), runner.kernels().size(), build * 1e3,
+              seconds * 1e3, runner.bytes() / seconds * 1e-9);
 }

@@ -91,7 +91,8 @@ Scheduled schedule_program(std::unique_ptr<LoopProgram> program) {
 
 KernelRunner::KernelRunner(std::string_view text, const KernelOptions& options) : KernelRunner(parse_loop_program(text), options) {}
 
-KernelRunner::KernelRunner(std::unique_ptr<LoopProgram> program, const KernelOptions& options) : scheduled_(schedule_program(std::move(program))) {
+KernelRunner::KernelRunner(std::unique_ptr<LoopProgram> program, const KernelOptions& options)
+    : scheduled_(schedule_program(std::move(program))) {
   build(options);
 }
 
@@ -145,7 +146,9 @@ void KernelRunner::allocate(const RunOptions& options) {
       if (b->kind != BufferKind::kInput) return t.set(at, scalar_of(b->dtype, 77.0));
       if (b->dtype == DType::kBool) return t.set(at, scalar_of(b->dtype, int64_t{unit < 0.5}));
       const double value = range.first + unit * (range.second - range.first);
-      t.set(at, is_floating(b->dtype) ? scalar_of(b->dtype, value) : scalar_of(b->dtype, static_cast<int64_t>(std::floor(range.first + unit * (range.second - range.first + 1)))));
+      t.set(at, is_floating(b->dtype)
+                    ? scalar_of(b->dtype, value)
+                    : scalar_of(b->dtype, static_cast<int64_t>(std::floor(range.first + unit * (range.second - range.first + 1)))));
     });
     memory_[b] = t;
   }
@@ -205,8 +208,10 @@ std::string KernelRunner::compare(const RunOptions& options) {
       if (!difference.empty()) return;
       std::unordered_map<Expr, int64_t> point = symbols_;
       for (size_t d = 0; d < at.size(); ++d) point[t->axes[d]] = at[d];
-      int64_t offset = t->buffer->layout.offset && t->buffer->layout.kind == LayoutKind::kAlias ? evaluate(t->buffer->layout.offset, point) : 0;
-      for (size_t d = 0; d < t->coordinates.size(); ++d) offset += evaluate(t->coordinates[d], point) * evaluate(t->buffer->layout.strides[d], point);
+      int64_t offset =
+          t->buffer->layout.offset && t->buffer->layout.kind == LayoutKind::kAlias ? evaluate(t->buffer->layout.offset, point) : 0;
+      for (size_t d = 0; d < t->coordinates.size(); ++d)
+        offset += evaluate(t->coordinates[d], point) * evaluate(t->buffer->layout.strides[d], point);
       const Scalar found = read_element(e.dtype, memory.data + offset * dtype_bytes(e.dtype));
       if (!agrees(found, e.at(at), options))
         difference = fmt::format("output {} at [{}]: found {}, expected {}", k, fmt::join(at, ", "), text_of(found), text_of(e.at(at)));
@@ -220,7 +225,8 @@ std::string KernelRunner::compare(const RunOptions& options) {
     std::string difference;
     for_each_coordinate(e.sizes, [&](const std::vector<int64_t>& at) {
       if (difference.empty() && !agrees(found.at(at), e.at(at), options))
-        difference = fmt::format("input {} at [{}]: found {}, expected {}", position, fmt::join(at, ", "), text_of(found.at(at)), text_of(e.at(at)));
+        difference =
+            fmt::format("input {} at [{}]: found {}, expected {}", position, fmt::join(at, ", "), text_of(found.at(at)), text_of(e.at(at)));
     });
     if (!difference.empty()) return difference;
   }

@@ -22,11 +22,11 @@ struct Scheduled {
 Scheduled schedule_program(std::unique_ptr<LoopProgram> program);
 
 struct RunOptions {
-  std::map<std::string, int64_t> sizes;                          // of symbols
-  std::map<std::string, std::pair<double, double>> ranges;       // of the elements of inputs; default -2 to 2 (floats), -4 to 4
+  std::map<std::string, int64_t> sizes;                     // of symbols
+  std::map<std::string, std::pair<double, double>> ranges;  // of the elements of inputs; default -2 to 2 (floats), -4 to 4
   uint64_t seed = 1;
-  int cuts = 0;             // places at which each kernel's range is cut, at random
-  double tolerance = 1;     // times the type's own
+  int cuts = 0;                // places at which each kernel's range is cut, at random
+  double tolerance = 1;        // times the type's own
   double least_tolerance = 0;  // relative, of floats of every type: what narrow types on the way cost
 };
 

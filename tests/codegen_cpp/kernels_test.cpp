@@ -95,7 +95,9 @@ const char* kLayerNorm = R"(program f
 TEST(CppKernel, LayerNormWithMutationIsOneKernelAndRight) {
   KernelRunner runner(kLayerNorm);
   EXPECT_EQ(runner.kernels().size(), 1u);
-  expect_agrees(runner, {{{"s0", 2}, {"s1", 1}}, {{"s0", 3}, {"s1", 7}}, {{"s0", 5}, {"s1", 33}}, {{"s0", 4}, {"s1", 768}}, {{"s0", 2}, {"s1", 5001}}});
+  expect_agrees(
+      runner,
+      {{{"s0", 2}, {"s1", 1}}, {{"s0", 3}, {"s1", 7}}, {{"s0", 5}, {"s1", 33}}, {{"s0", 4}, {"s1", 768}}, {{"s0", 2}, {"s1", 5001}}});
 }
 
 TEST(CppKernel, SoftmaxRowIsRightForEveryLength) {
@@ -132,23 +134,28 @@ TEST(CppKernel, SoftmaxRowIsRightForEveryLength) {
   return %out
 )");
   EXPECT_EQ(runner.kernels().size(), 1u);
-  expect_agrees(runner, {{{"s0", 3}, {"s1", 1}}, {{"s0", 2}, {"s1", 9}}, {{"s0", 3}, {"s1", 64}}, {{"s0", 2}, {"s1", 1000}}, {{"s0", 1}, {"s1", 20000}}});
+  expect_agrees(
+      runner,
+      {{{"s0", 3}, {"s1", 1}}, {{"s0", 2}, {"s1", 9}}, {{"s0", 3}, {"s1", 64}}, {{"s0", 2}, {"s1", 1000}}, {{"s0", 1}, {"s1", 20000}}});
 }
 
-std::string reduction_program(const std::string& kind, const std::string& dtype, const std::string& result, const std::string& strides, bool last_axis,
-                              bool with_index) {
+std::string reduction_program(const std::string& kind, const std::string& dtype, const std::string& result, const std::string& strides,
+                              bool last_axis, bool with_index) {
   std::string text = fmt::format(R"(program f
   symbol s0 size in [1, inf] hint 40
   symbol s1 size in [1, inf] hint 50
   buffer x : {0}[s0, s1] input strides {2}
   buffer out : {1}[s{3}] strides [1] promised escapes
-)", dtype, result, strides, last_axis ? 0 : 1);
+)",
+                                 dtype, result, strides, last_axis ? 0 : 1);
   const bool two = kind == "welford" || kind == "log_sum_exp" || kind == "max_with_index" || kind == "min_with_index";
   const std::string second = kind.ends_with("index") ? "i64" : result;
   if (two) text += fmt::format("  buffer out2 : {}[s{}] strides [1] promised escapes\n", second, last_axis ? 0 : 1);
-  const std::string accumulate = dtype == "bf16" || dtype == "f16" ? "f32" : dtype == "i32" && (kind == "sum" || kind == "prod") ? "i64" : dtype;
-  text += fmt::format("  parameters (s0), (s1), %x\n  op r reduction {} {} (i0 < s{} ; r0 < s{}) -> out{} {{\n", kind, accumulate, last_axis ? 0 : 1,
-                      last_axis ? 1 : 0, two ? ", out2" : "");
+  const std::string accumulate = dtype == "bf16" || dtype == "f16"                     ? "f32"
+                                 : dtype == "i32" && (kind == "sum" || kind == "prod") ? "i64"
+                                                                                       : dtype;
+  text += fmt::format("  parameters (s0), (s1), %x\n  op r reduction {} {} (i0 < s{} ; r0 < s{}) -> out{} {{\n", kind, accumulate,
+                      last_axis ? 0 : 1, last_axis ? 1 : 0, two ? ", out2" : "");
   text += fmt::format("    v0 = load x [{}]\n", last_axis ? "i0, r0" : "r0, i0");
   if (with_index) text += "    v1 = index_expr r0 : i64\n    yield v0, v1\n";
   else if (accumulate == "i64" && dtype == "i32") text += "    v1 = cast v0 : i64\n    yield v1\n";
@@ -161,12 +168,27 @@ TEST(CppKernel, EveryReductionIsRightAlongRowsAndColumnsOfEitherOrder) {
     std::string kind, dtype, result;
     bool with_index = false;
   };
-  const std::vector<Case> cases = {
-      {"sum", "f32", "f32"}, {"sum", "bf16", "bf16"}, {"sum", "i32", "i64"}, {"sum", "f64", "f64"}, {"sum", "f16", "f32"}, {"prod", "f32", "f32"},
-      {"min", "f32", "f32"}, {"max", "bf16", "bf16"}, {"max", "i64", "i64"}, {"min", "u8", "u8"}, {"max", "bool", "bool"}, {"any", "bool", "bool"},
-      {"all", "bool", "bool"}, {"xor_sum", "i32", "i32"}, {"arg_max", "f32", "i64", true}, {"arg_min", "i32", "i64", true},
-      {"max_with_index", "f32", "f32", true}, {"min_with_index", "bf16", "bf16", true}, {"welford", "f32", "f32"}, {"welford", "f64", "f64"},
-      {"log_sum_exp", "f32", "f32"}};
+  const std::vector<Case> cases = {{"sum", "f32", "f32"},
+                                   {"sum", "bf16", "bf16"},
+                                   {"sum", "i32", "i64"},
+                                   {"sum", "f64", "f64"},
+                                   {"sum", "f16", "f32"},
+                                   {"prod", "f32", "f32"},
+                                   {"min", "f32", "f32"},
+                                   {"max", "bf16", "bf16"},
+                                   {"max", "i64", "i64"},
+                                   {"min", "u8", "u8"},
+                                   {"max", "bool", "bool"},
+                                   {"any", "bool", "bool"},
+                                   {"all", "bool", "bool"},
+                                   {"xor_sum", "i32", "i32"},
+                                   {"arg_max", "f32", "i64", true},
+                                   {"arg_min", "i32", "i64", true},
+                                   {"max_with_index", "f32", "f32", true},
+                                   {"min_with_index", "bf16", "bf16", true},
+                                   {"welford", "f32", "f32"},
+                                   {"welford", "f64", "f64"},
+                                   {"log_sum_exp", "f32", "f32"}};
   for (const Case& c : cases) {
     for (bool last_axis : {true, false}) {
       for (const char* strides : {"[s1, 1]", "[1, s0]"}) {
@@ -263,7 +285,8 @@ TEST(CppKernel, ScansRunAlongTheirAxis) {
     for (int axis : {0, 1}) {
       const bool index = std::string(kind).ends_with("index");
       SCOPED_TRACE(fmt::format("{} along {}", kind, axis));
-      KernelRunner runner(fmt::format(R"(program f
+      KernelRunner runner(fmt::format(
+          R"(program f
   symbol s0 size in [1, inf] hint 40
   symbol s1 size in [1, inf] hint 50
   buffer x : f32[s0, s1] input strides [s1, 1]
@@ -273,8 +296,9 @@ TEST(CppKernel, ScansRunAlongTheirAxis) {
     v0 = load x [i0, i1]
 {}  }}
   return %out{}
-)", index ? "  buffer where : i64[s0, s1] strides [s1, 1] promised escapes\n" : "", kind, axis, index ? ", where" : "",
-                                     index ? fmt::format("    v1 = index_expr i{} : i64\n    yield v0, v1\n", axis) : "    yield v0\n", index ? ", %where" : ""));
+)",
+          index ? "  buffer where : i64[s0, s1] strides [s1, 1] promised escapes\n" : "", kind, axis, index ? ", where" : "",
+          index ? fmt::format("    v1 = index_expr i{} : i64\n    yield v0, v1\n", axis) : "    yield v0\n", index ? ", %where" : ""));
       expect_agrees(runner, {{{"s0", 1}, {"s1", 1}}, {{"s0", 9}, {"s1", 5}}, {{"s0", 30}, {"s1", 33}}});
     }
   }
@@ -307,7 +331,8 @@ TEST(CppKernel, MaskedLoadsReadNothingOutside) {
     yield v14
   }}
   return %out
-)", strides));
+)",
+                                    strides));
     expect_agrees(runner, {{{"s0", 1}, {"s1", 1}}, {{"s0", 9}, {"s1", 5}}, {{"s0", 30}, {"s1", 33}}});
   }
 }

@@ -88,7 +88,8 @@ class ProgramWriter {
     Known b{fmt::format("y{}", known_.size()), std::move(dtype), std::move(sizes)};
     const bool escapes = pick(2);
     if (escapes) {
-      buffers_ += fmt::format("  buffer {} : {}[{}] strides {} promised escapes\n", b.name, b.dtype, fmt::join(b.sizes, ", "), strides(b.sizes));
+      buffers_ +=
+          fmt::format("  buffer {} : {}[{}] strides {} promised escapes\n", b.name, b.dtype, fmt::join(b.sizes, ", "), strides(b.sizes));
       outputs_.push_back("%" + b.name);
     } else {
       buffers_ += fmt::format("  buffer {} : {}[{}] flexible\n", b.name, b.dtype, fmt::join(b.sizes, ", "));
@@ -142,7 +143,8 @@ class ProgramWriter {
     int next = 0;
     const int value = tree(body, next, dtype, axes, 1 + pick(4));
     Known out = output(dtype, sizes_);
-    operations_ += fmt::format("  op f{} pointwise ({}) -> {} {{\n{}    yield v{}\n  }}\n", known_.size(), fmt::join(ranges, ", "), out.name, body, value);
+    operations_ += fmt::format("  op f{} pointwise ({}) -> {} {{\n{}    yield v{}\n  }}\n", known_.size(), fmt::join(ranges, ", "),
+                               out.name, body, value);
     finish(out);
   }
 
@@ -176,12 +178,13 @@ class ProgramWriter {
     std::string outs = out.name;
     if (kind == "welford") {
       Known m2{fmt::format("z{}", known_.size()), "f32", out_sizes};
-      buffers_ += fmt::format("  buffer {} : f32[{}] strides {} promised escapes\n", m2.name, fmt::join(out_sizes, ", "), strides(out_sizes));
+      buffers_ +=
+          fmt::format("  buffer {} : f32[{}] strides {} promised escapes\n", m2.name, fmt::join(out_sizes, ", "), strides(out_sizes));
       outputs_.push_back("%" + m2.name);
       outs += ", " + m2.name;
     }
-    operations_ += fmt::format("  op r{} reduction {} f32 ({} ; {}) -> {} {{\n{}    yield v{}{}\n  }}\n", known_.size(), kind, fmt::join(kept, ", "),
-                               fmt::join(reduced, ", "), outs, body, value, index);
+    operations_ += fmt::format("  op r{} reduction {} f32 ({} ; {}) -> {} {{\n{}    yield v{}{}\n  }}\n", known_.size(), kind,
+                               fmt::join(kept, ", "), fmt::join(reduced, ", "), outs, body, value, index);
     finish(out);
   }
 
@@ -202,8 +205,8 @@ class ProgramWriter {
     int next = 0;
     const int value = tree(body, next, "f32", axes, pick(2));
     Known out = output("f32", sizes_);
-    operations_ += fmt::format("  op s{} scan sum f32 along {} ({}) -> {} {{\n{}    yield v{}\n  }}\n", known_.size(), pick(static_cast<int>(sizes_.size())),
-                               fmt::join(ranges, ", "), out.name, body, value);
+    operations_ += fmt::format("  op s{} scan sum f32 along {} ({}) -> {} {{\n{}    yield v{}\n  }}\n", known_.size(),
+                               pick(static_cast<int>(sizes_.size())), fmt::join(ranges, ", "), out.name, body, value);
     finish(out);
   }
 
@@ -214,7 +217,10 @@ class ProgramWriter {
       outputs_.push_back("%" + out.name);
       const std::string flexible = fmt::format("  buffer {} : {}[{}] flexible\n", out.name, out.dtype, fmt::join(out.sizes, ", "));
       if (pick(2) == 0) outputs_.pop_back();
-      else buffers_.replace(buffers_.find(flexible), flexible.size(), fmt::format("  buffer {} : {}[{}] strides {} promised escapes\n", out.name, out.dtype, fmt::join(out.sizes, ", "), strides(out.sizes)));
+      else
+        buffers_.replace(buffers_.find(flexible), flexible.size(),
+                         fmt::format("  buffer {} : {}[{}] strides {} promised escapes\n", out.name, out.dtype, fmt::join(out.sizes, ", "),
+                                     strides(out.sizes)));
     }
     if (outputs_.empty()) outputs_.push_back("%" + out.name);
   }

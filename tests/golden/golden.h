@@ -16,11 +16,7 @@ struct GoldenLevel {
   std::string (*apply)(std::string_view pass, std::string_view text);
 };
 constexpr GoldenLevel kGoldenLevels[] = {
-    {"graph", golden_graph},
-    {"loop", golden_loop},
-    {"schedule", golden_schedule},
-    {"kernel", golden_kernel},
-    {"codegen", golden_codegen},
+    {"graph", golden_graph}, {"loop", golden_loop}, {"schedule", golden_schedule}, {"kernel", golden_kernel}, {"codegen", golden_codegen},
 };
 
 }  // namespace litz

@@ -22,9 +22,7 @@ std::string read(const fs::path& path) {
 std::string apply(const litz::GoldenLevel& level, const std::string& pass, std::string_view text) {
   try {
     return level.apply(pass, text);
-  } catch (const std::exception& e) {
-    return std::string("error: ") + e.what() + "\n";
-  }
+  } catch (const std::exception& e) { return std::string("error: ") + e.what() + "\n"; }
 }
 
 class GoldenCase : public testing::Test {

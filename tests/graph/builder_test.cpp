@@ -51,9 +51,7 @@ TEST_F(Built, SizesThatDifferAreRefused) {
   try {
     b.add(a, c);
     FAIL();
-  } catch (const UserError& e) {
-    EXPECT_STREQ(e.what(), "sizes 3 and 4 do not broadcast: expected equal sizes or 1");
-  }
+  } catch (const UserError& e) { EXPECT_STREQ(e.what(), "sizes 3 and 4 do not broadcast: expected equal sizes or 1"); }
 }
 
 TEST_F(Built, ViewsOfSymbolicTensorsKeepTheirStrides) {

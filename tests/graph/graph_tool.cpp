@@ -31,9 +31,7 @@ int main(int argc, char** argv) {
         litz::verify(*graph);
       }
       std::cout << litz::to_text(*graph);
-    } catch (const std::exception& e) {
-      std::cout << "error: " << e.what() << "\nreturn\n";
-    }
+    } catch (const std::exception& e) { std::cout << "error: " << e.what() << "\nreturn\n"; }
     begin = end;
   }
 }

@@ -42,9 +42,7 @@ TEST(TextMutation, ChangedTextsAreGraphsOrUserErrors) {
       EXPECT_EQ(to_text(*parse_graph(once)), once) << text;
       ++parsed;
     } catch (const UserError&) {
-    } catch (const std::exception& e) {
-      ADD_FAILURE() << e.what() << "\n" << text;
-    }
+    } catch (const std::exception& e) { ADD_FAILURE() << e.what() << "\n" << text; }
   }
   EXPECT_GT(parsed, 300);
 }

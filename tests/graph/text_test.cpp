@@ -72,9 +72,7 @@ return %y
 std::string error_of(const std::string& text) {
   try {
     parse_graph(text);
-  } catch (const UserError& e) {
-    return e.what();
-  }
+  } catch (const UserError& e) { return e.what(); }
   return "no error";
 }
 

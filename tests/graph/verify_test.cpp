@@ -21,9 +21,7 @@ void expect_refused(const Graph& g, const std::string& part) {
   try {
     verify(g);
     FAIL() << "expected a refusal: " << part;
-  } catch (const InternalError& e) {
-    EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-  }
+  } catch (const InternalError& e) { EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what(); }
 }
 
 TEST(Verify, TakesAGoodGraph) { verify(*small()); }

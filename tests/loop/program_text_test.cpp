@@ -73,7 +73,8 @@ TEST(ProgramText, WhatIsPrintedReadsBackToTheSame) {
   std::string once = to_text(*program);
   EXPECT_EQ(to_text(*parse_loop_program(once)), once);
   EXPECT_NE(once.find("op var reduction welford f32 (i0 < s0, i1 < 1 ; r0 < 768) -> mean, m2 {"), std::string::npos) << once;
-  EXPECT_NE(once.find("op mm extern aten.mm planned -> e (%x, %x{a0 < 768, a1 < s0 -> [a1, a0]} needs [1, 768])"), std::string::npos) << once;
+  EXPECT_NE(once.find("op mm extern aten.mm planned -> e (%x, %x{a0 < 768, a1 < s0 -> [a1, a0]} needs [1, 768])"), std::string::npos)
+      << once;
   EXPECT_NE(once.find("scatter add (i0 < 5, i1 < 768) -> sc over x@1 at [t0, i1]"), std::string::npos) << once;
 }
 
@@ -81,9 +82,7 @@ void expect_refused(std::string_view text, std::string_view message) {
   try {
     parse_loop_program(text);
     FAIL() << "expected: " << message;
-  } catch (const std::exception& e) {
-    EXPECT_NE(std::string_view(e.what()).find(message), std::string_view::npos) << e.what();
-  }
+  } catch (const std::exception& e) { EXPECT_NE(std::string_view(e.what()).find(message), std::string_view::npos) << e.what(); }
 }
 
 TEST(ProgramText, MistakesNameTheirLine) {
@@ -92,18 +91,21 @@ TEST(ProgramText, MistakesNameTheirLine) {
 }
 
 TEST(Verify, ALoadBeforeItsDefinitionIsRefused) {
-  expect_refused("program f\n  buffer y : f32[2] flexible\n  buffer z : f32[2] flexible\n  op a pointwise (i0 < 2) -> z {\n    v0 = load y [i0]\n    yield v0\n  }\n",
-                 "not defined yet");
+  expect_refused(
+      "program f\n  buffer y : f32[2] flexible\n  buffer z : f32[2] flexible\n  op a pointwise (i0 < 2) -> z {\n    v0 = load y [i0]\n    yield v0\n  }\n",
+      "not defined yet");
 }
 
 TEST(Verify, AYieldOfAnotherTypeThanItsBufferIsRefused) {
-  expect_refused("program f\n  buffer x : f32[2] input strides [1]\n  buffer z : f64[2] flexible\n  op a pointwise (i0 < 2) -> z {\n    v0 = load x [i0]\n    yield v0\n  }\n",
-                 "yields f32 into buffer z of f64");
+  expect_refused(
+      "program f\n  buffer x : f32[2] input strides [1]\n  buffer z : f64[2] flexible\n  op a pointwise (i0 < 2) -> z {\n    v0 = load x [i0]\n    yield v0\n  }\n",
+      "yields f32 into buffer z of f64");
 }
 
 TEST(Verify, AnAxisOfAnotherExtentThanTheOutputIsRefused) {
-  expect_refused("program f\n  buffer x : f32[2] input strides [1]\n  buffer z : f32[3] flexible\n  op a pointwise (i0 < 2) -> z {\n    v0 = load x [i0]\n    yield v0\n  }\n",
-                 "extent 2, buffer z has size 3");
+  expect_refused(
+      "program f\n  buffer x : f32[2] input strides [1]\n  buffer z : f32[3] flexible\n  op a pointwise (i0 < 2) -> z {\n    v0 = load x [i0]\n    yield v0\n  }\n",
+      "extent 2, buffer z has size 3");
 }
 
 }  // namespace

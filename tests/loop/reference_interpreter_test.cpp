@@ -58,7 +58,8 @@ TEST(ReferenceInterpreter, MeanAndDeviationsOverStridedRows) {
 std::unique_ptr<LoopProgram> reduction(std::string_view kind, std::string_view dtype, bool with_index, std::string_view outputs) {
   std::string text = "program f\n  buffer x : f32[4] input strides [1]\n";
   for (int k = 0; k < (outputs.find(',') == std::string_view::npos ? 1 : 2); ++k)
-    text += fmt::format("  buffer {} : {}[] flexible\n", k ? "b" : "a", (k == 1 && with_index) || (kind.substr(0, 3) == "arg") ? "i64" : dtype);
+    text +=
+        fmt::format("  buffer {} : {}[] flexible\n", k ? "b" : "a", (k == 1 && with_index) || (kind.substr(0, 3) == "arg") ? "i64" : dtype);
   text += "  parameters %x\n";
   text += fmt::format("  op r reduction {} {} ( ; r0 < 4) -> {} {{\n    v0 = load x [r0]\n", kind, dtype, outputs);
   if (dtype != "f32") text += fmt::format("    v1 = cast v0 : {}\n", dtype);
@@ -68,7 +69,8 @@ std::unique_ptr<LoopProgram> reduction(std::string_view kind, std::string_view d
   return parse_loop_program(text);
 }
 
-std::vector<double> reduce(std::string_view kind, std::vector<double> in, std::string_view dtype = "f32", bool with_index = false, std::string_view outputs = "a") {
+std::vector<double> reduce(std::string_view kind, std::vector<double> in, std::string_view dtype = "f32", bool with_index = false,
+                           std::string_view outputs = "a") {
   auto program = reduction(kind, dtype, with_index, outputs);
   ReferenceOutputs out = run_reference(*program, {{tensor({4}, in)}, {}});
   std::vector<double> result;
@@ -126,7 +128,8 @@ TEST(ReferenceInterpreter, MatrixProductsNeedNoRunnerAndOtherCallsAreRefused) {
   parameters %x
   op a extern {} planned -> y (%x, %x{{a0 < 3, a1 < 2 -> [a1, a0]}})
   return %y
-)", schema, op);
+)",
+                       schema, op);
   };
   HostTensor x = tensor({2, 3}, {1, 2, 3, 4, 5, 6});
   auto mm = parse_loop_program(text("aten.mm", "aten::mm(Tensor self, Tensor mat2) -> Tensor"));

@@ -11,7 +11,8 @@ namespace litz {
 namespace {
 
 TEST(FloatFormat, DecodingThenEncodingGivesTheSameBits) {
-  for (DType d : {DType::kFloat16, DType::kBFloat16, DType::kFloat8E5M2, DType::kFloat8E4M3FN, DType::kFloat8E5M2FNUZ, DType::kFloat8E4M3FNUZ}) {
+  for (DType d :
+       {DType::kFloat16, DType::kBFloat16, DType::kFloat8E5M2, DType::kFloat8E4M3FN, DType::kFloat8E5M2FNUZ, DType::kFloat8E4M3FNUZ}) {
     uint64_t count = uint64_t{1} << (dtype_bytes(d) * 8);
     for (uint64_t bits = 0; bits < count; ++bits) {
       double v = decode_float(d, bits);
@@ -39,7 +40,8 @@ Scalar eval(Op op, Scalar a, Scalar b) { return evaluate(op, a.dtype, std::array
 TEST(Scalar, IntegerDivisionFollowsPython) {
   for (int64_t a = -7; a <= 7; ++a)
     for (int64_t b : {-3, -2, -1, 1, 2, 3}) {
-      EXPECT_EQ(eval(Op::kFloorDiv, i64(a), i64(b)).integer, static_cast<int64_t>(std::floor(static_cast<double>(a) / static_cast<double>(b))));
+      EXPECT_EQ(eval(Op::kFloorDiv, i64(a), i64(b)).integer,
+                static_cast<int64_t>(std::floor(static_cast<double>(a) / static_cast<double>(b))));
       int64_t r = eval(Op::kRemainder, i64(a), i64(b)).integer;
       EXPECT_EQ(r, a - b * eval(Op::kFloorDiv, i64(a), i64(b)).integer);
       EXPECT_EQ(eval(Op::kTruncDiv, i64(a), i64(b)).integer, a / b);

@@ -26,9 +26,7 @@ std::string compiled_difference(const RandomGraph& random, uint64_t seed) {
     run.least_tolerance = 1e-4;
     std::string difference = runner.compare(run);
     return difference.empty() ? "" : difference + "\n" + text;
-  } catch (const std::exception& e) {
-    return std::string(e.what()) + "\n" + text;
-  }
+  } catch (const std::exception& e) { return std::string(e.what()) + "\n" + text; }
 }
 
 TEST(CompiledGraphs, RandomGraphsGiveWhatTheirProgramsMean) {

@@ -95,9 +95,7 @@ TEST(Passes, RandomGraphsMeanTheSameAfterEveryPass) {
   }
 }
 
-TEST(RandomGraph, TheSameSeedGivesTheSameGraph) {
-  EXPECT_EQ(to_text(*random_graph(7).graph), to_text(*random_graph(7).graph));
-}
+TEST(RandomGraph, TheSameSeedGivesTheSameGraph) { EXPECT_EQ(to_text(*random_graph(7).graph), to_text(*random_graph(7).graph)); }
 
 }  // namespace
 }  // namespace litz

@@ -13,7 +13,10 @@ namespace {
 class Generator {
  public:
   Generator(uint64_t seed, const RandomGraphOptions& options)
-      : random_(seed), graph_(std::make_unique<Graph>("random")), builder_(*graph_, graph_->nodes), options_(options) {}
+      : random_(seed),
+        graph_(std::make_unique<Graph>("random")),
+        builder_(*graph_, graph_->nodes),
+        options_(options) {}
 
   RandomGraph run() {
     make_inputs();
@@ -106,10 +109,11 @@ class Generator {
 
   void step() {
     static const std::vector<void (Generator::*)()> kSteps = {
-        &Generator::unary, &Generator::unary, &Generator::binary, &Generator::binary, &Generator::binary, &Generator::select_where, &Generator::transpose,
-        &Generator::flatten, &Generator::slice, &Generator::expand, &Generator::reduce, &Generator::reduce, &Generator::scan, &Generator::concatenate,
-        &Generator::pad, &Generator::flip, &Generator::roll, &Generator::gather, &Generator::scatter, &Generator::slice_scatter, &Generator::matrix_product,
-        &Generator::write};
+        &Generator::unary,          &Generator::unary,     &Generator::binary,  &Generator::binary,      &Generator::binary,
+        &Generator::select_where,   &Generator::transpose, &Generator::flatten, &Generator::slice,       &Generator::expand,
+        &Generator::reduce,         &Generator::reduce,    &Generator::scan,    &Generator::concatenate, &Generator::pad,
+        &Generator::flip,           &Generator::roll,      &Generator::gather,  &Generator::scatter,     &Generator::slice_scatter,
+        &Generator::matrix_product, &Generator::write};
     (this->*kSteps[static_cast<size_t>(below(static_cast<int>(kSteps.size())))])();
   }
 
@@ -213,7 +217,8 @@ class Generator {
     if (Value v = pick_float(1)) keep(builder_.call("aten.flip", {v, ArgumentList{static_cast<int64_t>(dim_of(v))}}));
   }
   void roll() {
-    if (Value v = pick_float(1)) keep(builder_.call("aten.roll", {v, ArgumentList{int64_t{1 + below(3)}}, ArgumentList{static_cast<int64_t>(dim_of(v))}}));
+    if (Value v = pick_float(1))
+      keep(builder_.call("aten.roll", {v, ArgumentList{int64_t{1 + below(3)}}, ArgumentList{static_cast<int64_t>(dim_of(v))}}));
   }
   /// Integers in [0, size): 2 * i mod size.
   Value places(Expr count, Expr size) {
@@ -240,13 +245,15 @@ class Generator {
     Expr size = meta(v).sizes[static_cast<size_t>(d)];
     if (!size.is_integer() || size.integer() < 3) return;
     Value part = builder_.slice(v, d, integer(1), integer(size.integer() - 1), 1);
-    keep(builder_.call("aten.slice_scatter", {v, builder_.mul(part, 3.0), static_cast<int64_t>(d), int64_t{1}, size.integer() - 1, int64_t{1}}));
+    keep(builder_.call("aten.slice_scatter",
+                       {v, builder_.mul(part, 3.0), static_cast<int64_t>(d), int64_t{1}, size.integer() - 1, int64_t{1}}));
   }
   void matrix_product() {
     if (!options_.has_products) return;
     Value a = pick([&](Value v) { return meta(v).dtype == DType::kFloat32 && meta(v).rank() == 2; });
     if (!a) return;
-    Value b = pick([&](Value v) { return meta(v).dtype == DType::kFloat32 && meta(v).rank() == 2 && meta(v).sizes[0] == meta(a).sizes[1]; });
+    Value b =
+        pick([&](Value v) { return meta(v).dtype == DType::kFloat32 && meta(v).rank() == 2 && meta(v).sizes[0] == meta(a).sizes[1]; });
     // Small factors keep the values of long chains finite.
     if (b) keep(builder_.mul(builder_.call("aten.mm", {a, b}), 0.05));
   }

@@ -97,9 +97,7 @@ void run_case(const Case& c, std::ostream& out) {
     ReferenceOutputs outputs = run_reference(*again, c.inputs);
     out << "ok " << outputs.outputs.size() << '\n';
     for (const HostArgument& a : outputs.outputs) write_output(out, a);
-  } catch (const std::exception& e) {
-    out << "error " << one_line(e.what()) << '\n';
-  }
+  } catch (const std::exception& e) { out << "error " << one_line(e.what()) << '\n'; }
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ struct PlainMemory {
       *tensor = made;
       return 0;
     };
-    f.from_memory = [](void* c, void* data, int32_t rank, const int64_t* sizes, const int64_t* strides, int32_t, int32_t, int32_t, void** tensor) {
+    f.from_memory = [](void* c, void* data, int32_t rank, const int64_t* sizes, const int64_t* strides, int32_t, int32_t, int32_t,
+                       void** tensor) {
       *tensor = new PlainTensor{{}, static_cast<float*>(data), {sizes, sizes + rank}, {strides, strides + rank}};
       self(c).alive++;
       return 0;
@@ -127,16 +128,16 @@ thread_local int32_t PlainMemory::thread = 0;
 
 /// y = x + 1 over rows of n0 x n1 numbers: numbers = {columns}.
 void add_one(void* const* pointers, const int64_t* numbers, int64_t begin, int64_t end) {
-  auto *x = static_cast<const float*>(pointers[0]);
-  auto *y = static_cast<float*>(pointers[1]);
+  auto* x = static_cast<const float*>(pointers[0]);
+  auto* y = static_cast<float*>(pointers[1]);
   for (int64_t i = begin * numbers[0]; i < end * numbers[0]; i++) y[i] = x[i] + 1;
 }
 
 /// Fills its scratch with the row's number, yields, and checks that nobody else wrote there.
 void use_scratch(void* const* pointers, const int64_t* numbers, int64_t begin, int64_t end) {
-  auto *x = static_cast<const float*>(pointers[0]);
-  auto *y = static_cast<float*>(pointers[1]);
-  auto *scratch = static_cast<float*>(pointers[2]);
+  auto* x = static_cast<const float*>(pointers[0]);
+  auto* y = static_cast<float*>(pointers[1]);
+  auto* scratch = static_cast<float*>(pointers[2]);
   for (int64_t row = begin; row < end; row++) {
     for (int64_t j = 0; j < numbers[0]; j++) scratch[j] = static_cast<float>(row);
     std::this_thread::yield();
@@ -299,10 +300,10 @@ TEST_F(ExecutorTest, AFailedCallLeavesNothingBehind) {
 
 TEST_F(ExecutorTest, ViewsAndPiecesOfAnArenaHaveTheRightMemory) {
   // Slot 2: arena of two tensors, 3 and 4 in it; 5 = view of 4 shifted by one row.
-  entries.push_back(rows * columns * 8);        // 5: bytes of the arena
-  entries.push_back(rows * columns * 4);        // 6: offset of the second
-  entries.push_back(context.integer(0));        // 7
-  entries.push_back(rows - 1);                  // 8
+  entries.push_back(rows * columns * 8);  // 5: bytes of the arena
+  entries.push_back(rows * columns * 4);  // 6: offset of the second
+  entries.push_back(context.integer(0));  // 7
+  entries.push_back(rows - 1);            // 8
   program->specs.push_back({DType::kFloat32, {}, {8, 1}, {1, 2}});
   program->slot_count = 6;
   KernelLine first = kernel(add_one), second = kernel(add_one), third = kernel(add_one);
@@ -311,7 +312,15 @@ TEST_F(ExecutorTest, ViewsAndPiecesOfAnArenaHaveTheRightMemory) {
   third.tensors = {5, 1};
   third.range = 8;
   program->specs.push_back(program->specs[1]);
-  program->lines = {ArenaLine{2, 5, {}}, ArenaViewLine{3, 2, 7, 0}, first, ArenaViewLine{4, 2, 6, 0}, second, ViewLine{5, 4, 1, 1}, AllocLine{1, 1}, third, FreeLine{2}};
+  program->lines = {ArenaLine{2, 5, {}},
+                    ArenaViewLine{3, 2, 7, 0},
+                    first,
+                    ArenaViewLine{4, 2, 6, 0},
+                    second,
+                    ViewLine{5, 4, 1, 1},
+                    AllocLine{1, 1},
+                    third,
+                    FreeLine{2}};
   program->outputs = {{OutputSpec::kTensor, 1}};
   finish();
   PlainTensor x = input(3, 4);

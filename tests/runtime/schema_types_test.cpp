@@ -15,7 +15,8 @@ TEST(SchemaTypes, AreReadFromTheTextOfASchema) {
 }
 
 TEST(SchemaTypes, LeaveOutAliasesAndKnowSeveralResults) {
-  const SchemaTypes types = schema_types("aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!)[] more) -> (Tensor(a!) values, Tensor(b!)[] rest)");
+  const SchemaTypes types = schema_types(
+      "aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!)[] more) -> (Tensor(a!) values, Tensor(b!)[] rest)");
   EXPECT_EQ(types.arguments, (Texts{"Tensor", "int", "bool", "Tensor", "Tensor[]"}));
   EXPECT_EQ(types.returns, (Texts{"Tensor", "Tensor[]"}));
 }

@@ -35,8 +35,7 @@ TEST(ThreadPool, runs_as_many_jobs_at_once_as_it_has_threads) {
     pool.submit([&] {
       const int now = ++running;
       int seen = most;
-      while (now > seen && !most.compare_exchange_weak(seen, now)) {
-      }
+      while (now > seen && !most.compare_exchange_weak(seen, now)) {}
       if (now == 3) {
         static std::once_flag once;
         std::call_once(once, [&] { all_here.set_value(); });

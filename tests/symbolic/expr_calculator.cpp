@@ -22,8 +22,7 @@ int64_t bound(const std::string& text) {
 std::string answer(litz::ExprContext& context, const std::string& command, const std::string& rest) {
   std::istringstream words(rest);
   size_t semicolon = rest.find(';');
-  std::string left = rest.substr(0, semicolon),
-              right = semicolon == std::string::npos ? "" : rest.substr(semicolon + 1);
+  std::string left = rest.substr(0, semicolon), right = semicolon == std::string::npos ? "" : rest.substr(semicolon + 1);
   if (command == "size") {
     std::string name, lower, upper;
     words >> name >> lower >> upper;
@@ -40,16 +39,15 @@ std::string answer(litz::ExprContext& context, const std::string& command, const
   if (command == "show") return to_string(litz::parse_expr(context, rest));
   if (command == "same") return litz::parse_expr(context, left) == litz::parse_expr(context, right) ? "1" : "0";
   if (command == "value") {
-    std::optional<int64_t> value =
-        evaluate(litz::parse_expr(context, left), [&](litz::Expr symbol) -> std::optional<int64_t> {
-          std::istringstream assignments(right);
-          std::string assignment;
-          while (assignments >> assignment) {
-            size_t equals = assignment.find('=');
-            if (assignment.substr(0, equals) == symbol.symbol_name()) return std::stoll(assignment.substr(equals + 1));
-          }
-          return std::nullopt;
-        });
+    std::optional<int64_t> value = evaluate(litz::parse_expr(context, left), [&](litz::Expr symbol) -> std::optional<int64_t> {
+      std::istringstream assignments(right);
+      std::string assignment;
+      while (assignments >> assignment) {
+        size_t equals = assignment.find('=');
+        if (assignment.substr(0, equals) == symbol.symbol_name()) return std::stoll(assignment.substr(equals + 1));
+      }
+      return std::nullopt;
+    });
     return value ? std::to_string(*value) : "none";
   }
   litz::user_error("no command '{}'", command);
@@ -65,8 +63,6 @@ int main() {
     try {
       std::string text = answer(context, line.substr(0, space), line.substr(space + 1));
       if (!text.empty()) std::cout << text << "\n";
-    } catch (const litz::UserError& error) {
-      std::cout << "error: " << error.what() << "\n";
-    }
+    } catch (const litz::UserError& error) { std::cout << "error: " << error.what() << "\n"; }
   }
 }

@@ -65,24 +65,15 @@ RandomExpr::Entry RandomExpr::binary(char op, Entry first, Entry second) {
   nodes.push_back({op, {first.second, second.second}, 0});
   int node = int(nodes.size()) - 1;
   switch (op) {
-    case '+':
-      return {a + b, node};
-    case '*':
-      return {a * b, node};
-    case '/':
-      return {floor_div(a, b), node};
-    case '%':
-      return {mod(a, b), node};
-    case 'm':
-      return {min(a, b), node};
-    case 'M':
-      return {max(a, b), node};
-    case '<':
-      return {lt(a, b), node};
-    case 'l':
-      return {le(a, b), node};
-    default:
-      return {eq(a, b), node};
+    case '+': return {a + b, node};
+    case '*': return {a * b, node};
+    case '/': return {floor_div(a, b), node};
+    case '%': return {mod(a, b), node};
+    case 'm': return {min(a, b), node};
+    case 'M': return {max(a, b), node};
+    case '<': return {lt(a, b), node};
+    case 'l': return {le(a, b), node};
+    default: return {eq(a, b), node};
   }
 }
 
@@ -90,8 +81,7 @@ void RandomExpr::run_any(const std::vector<int>& program, std::vector<Entry>& st
   auto push_leaf = [&](int step) {
     static constexpr int64_t kConstants[] = {0, 1, 2, 3, 4, 6, 12, -1, -3};
     size_t choice = size_t(step) % (universe_.symbols.size() + std::size(kConstants));
-    stack.push_back(choice < universe_.symbols.size() ? symbol(choice)
-                                                      : constant(kConstants[choice - universe_.symbols.size()]));
+    stack.push_back(choice < universe_.symbols.size() ? symbol(choice) : constant(kConstants[choice - universe_.symbols.size()]));
   };
   constexpr std::string_view kBinary = "+++++++++++**********/////////%%%%%%%%%mmmMMM<<ll=";
   for (int step : program) {
@@ -127,24 +117,15 @@ RandomExpr::Entry RandomExpr::divisor(int choice) {
   choice %= 14;
   if (choice < 5) return constant(kConstants[choice]);
   switch (choice) {
-    case 5:
-      return symbol(0);
-    case 6:
-      return symbol(1);
-    case 7:
-      return symbol(2);
-    case 8:
-      return binary('*', symbol(0), symbol(2));
-    case 9:
-      return binary('*', symbol(2), constant(4));
-    case 10:
-      return binary('+', symbol(1), symbol(2));
-    case 11:
-      return binary('*', symbol(0), constant(12));
-    case 12:
-      return binary('*', binary('*', symbol(0), symbol(1)), constant(3));
-    default:
-      return binary('+', symbol(2), constant(-1));
+    case 5: return symbol(0);
+    case 6: return symbol(1);
+    case 7: return symbol(2);
+    case 8: return binary('*', symbol(0), symbol(2));
+    case 9: return binary('*', symbol(2), constant(4));
+    case 10: return binary('+', symbol(1), symbol(2));
+    case 11: return binary('*', symbol(0), constant(12));
+    case 12: return binary('*', binary('*', symbol(0), symbol(1)), constant(3));
+    default: return binary('+', symbol(2), constant(-1));
   }
 }
 
@@ -212,27 +193,13 @@ std::optional<int64_t> RandomExpr::reference(const Universe::Point& point) const
     } else if (child(0) && child(1)) {
       Wide a = *child(0), b = *child(1);
       switch (node.op) {
-        case '+':
-          result = a + b;
-          break;
-        case '*':
-          result = a * b;
-          break;
-        case 'm':
-          result = std::min(a, b);
-          break;
-        case 'M':
-          result = std::max(a, b);
-          break;
-        case '<':
-          result = a < b;
-          break;
-        case 'l':
-          result = a <= b;
-          break;
-        case '=':
-          result = a == b;
-          break;
+        case '+': result = a + b; break;
+        case '*': result = a * b; break;
+        case 'm': result = std::min(a, b); break;
+        case 'M': result = std::max(a, b); break;
+        case '<': result = a < b; break;
+        case 'l': result = a <= b; break;
+        case '=': result = a == b; break;
         default:
           if (b == 0) break;
           Wide floor = a / b;
@@ -253,28 +220,19 @@ std::string RandomExpr::text(int index) const {
   const Tree& node = nodes[index];
   auto child = [&](int i) { return text(node.children[i]); };
   switch (node.op) {
-    case 'c':
-      return "(" + std::to_string(node.value) + ")";
+    case 'c': return "(" + std::to_string(node.value) + ")";
     case 's': {
       static const char* kNames[] = {"s0", "s1", "s2", "u0", "u1", "i0", "i1", "i2", "i3", "i4", "i5", "j0"};
       return kNames[node.value];
     }
-    case 'n':
-      return "(-" + child(0) + ")";
-    case '?':
-      return "select(" + child(0) + ", " + child(1) + ", " + child(2) + ")";
-    case 'm':
-      return "min(" + child(0) + ", " + child(1) + ")";
-    case 'M':
-      return "max(" + child(0) + ", " + child(1) + ")";
-    case '/':
-      return "(" + child(0) + " // " + child(1) + ")";
-    case 'l':
-      return "(" + child(0) + " <= " + child(1) + ")";
-    case '=':
-      return "(" + child(0) + " == " + child(1) + ")";
-    default:
-      return "(" + child(0) + " " + node.op + " " + child(1) + ")";
+    case 'n': return "(-" + child(0) + ")";
+    case '?': return "select(" + child(0) + ", " + child(1) + ", " + child(2) + ")";
+    case 'm': return "min(" + child(0) + ", " + child(1) + ")";
+    case 'M': return "max(" + child(0) + ", " + child(1) + ")";
+    case '/': return "(" + child(0) + " // " + child(1) + ")";
+    case 'l': return "(" + child(0) + " <= " + child(1) + ")";
+    case '=': return "(" + child(0) + " == " + child(1) + ")";
+    default: return "(" + child(0) + " " + node.op + " " + child(1) + ")";
   }
 }
 

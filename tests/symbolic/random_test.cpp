@@ -35,13 +35,12 @@ TEST(RandomExpressions, KeepTheirValue) {
       std::optional<int64_t> got = evaluate(random_expr.expr, point);
       if (got != wanted)
         RC_LOG() << random_expr.text() << "\nbecame " << to_string(random_expr.expr) << "\n"
-                 <<
-            [&] {
-              std::string values;
-              for (size_t k = 0; k < point.values.size(); ++k)
-                values += std::string(universe.symbols[k].symbol_name()) + "=" + std::to_string(point.values[k]) + " ";
-              return values;
-            }();
+                 << [&] {
+                      std::string values;
+                      for (size_t k = 0; k < point.values.size(); ++k)
+                        values += std::string(universe.symbols[k].symbol_name()) + "=" + std::to_string(point.values[k]) + " ";
+                      return values;
+                    }();
       RC_ASSERT(got == wanted);
       ValueRange range = random_expr.expr.range();
       RC_ASSERT(*got >= range.lower);
@@ -97,8 +96,7 @@ TEST(RandomExpressions, RebuildToThemselves) {
     Substitution there, back;
     for (Expr symbol : universe.symbols) {
       if (symbol.extent()) continue;
-      Expr other =
-          universe.context.symbol(std::string(symbol.symbol_name()) + "_", symbol.symbol_kind(), symbol.range());
+      Expr other = universe.context.symbol(std::string(symbol.symbol_name()) + "_", symbol.symbol_kind(), symbol.range());
       there.push_back({symbol, other});
       back.push_back({other, symbol});
     }

@@ -24,8 +24,7 @@ class Simplify : public testing::Test {
     return result;
   }
   /// unflatten(flatten(coordinates, from), to)
-  std::vector<std::string> reshape(std::initializer_list<std::string_view> coordinates,
-                                   std::initializer_list<std::string_view> from,
+  std::vector<std::string> reshape(std::initializer_list<std::string_view> coordinates, std::initializer_list<std::string_view> from,
                                    std::initializer_list<std::string_view> to) {
     return texts(unflatten(flatten(context, all(coordinates), all(from)), all(to)));
   }
@@ -113,8 +112,7 @@ TEST_F(Simplify, ReshapesOfMergedAxesGiveAxesBack) {
   EXPECT_EQ(reshape({"i0", "i1", "i2"}, {"6", "5", "7"}, {"30", "7"}), (Texts{"i0*5 + i1", "i2"}));
   EXPECT_EQ(reshape({"i0", "i1", "i2"}, {"6", "5", "7"}, {"6", "35"}), (Texts{"i0", "i1*7 + i2"}));
   EXPECT_EQ(reshape({"i0", "i1", "i2"}, {"6", "5", "7"}, {"210"}), (Texts{"i0*35 + i1*7 + i2"}));
-  EXPECT_EQ(reshape({"i0", "i1", "i2"}, {"6", "5", "7"}, {"2", "3", "5", "7"}),
-            (Texts{"i0 // 3", "i0 % 3", "i1", "i2"}));
+  EXPECT_EQ(reshape({"i0", "i1", "i2"}, {"6", "5", "7"}, {"2", "3", "5", "7"}), (Texts{"i0 // 3", "i0 % 3", "i1", "i2"}));
 }
 
 TEST_F(Simplify, ReshapesOfMergedSymbolicAxesGiveAxesBack) {
@@ -146,18 +144,14 @@ TEST_F(Simplify, MergedLoopsIndexAsOneAxis) {
 TEST_F(Simplify, WindowsOfAnImageAndBack) {
   // [b*h/7*w/7, 49, c] -> [b, 8, 8, 7, 7, c] -> permute -> [b, 56, 56, c], and the way back
   axis("b", "64"), axis("i", "49"), axis("c", "96");
-  std::vector<Expr> parts =
-      unflatten(flatten(context, all({"b", "i", "c"}), all({"64", "49", "96"})), all({"8", "8", "7", "7", "96"}));
+  std::vector<Expr> parts = unflatten(flatten(context, all({"b", "i", "c"}), all({"64", "49", "96"})), all({"8", "8", "7", "7", "96"}));
   std::vector<Expr> permuted = {parts[0], parts[2], parts[1], parts[3], parts[4]};
-  std::vector<Expr> image =
-      unflatten(flatten(context, permuted, all({"8", "7", "8", "7", "96"})), all({"56", "56", "96"}));
+  std::vector<Expr> image = unflatten(flatten(context, permuted, all({"8", "7", "8", "7", "96"})), all({"56", "56", "96"}));
   EXPECT_EQ(texts(image), (Texts{"(b // 8)*7 + i // 7", "(b % 8)*7 + i % 7", "c"}));
-  std::vector<Expr> split =
-      unflatten(flatten(context, image, all({"56", "56", "96"})), all({"8", "7", "8", "7", "96"}));
+  std::vector<Expr> split = unflatten(flatten(context, image, all({"56", "56", "96"})), all({"8", "7", "8", "7", "96"}));
   EXPECT_EQ(texts(split), (Texts{"b // 8", "i // 7", "b % 8", "i % 7", "c"}));
   std::vector<Expr> back = {split[0], split[2], split[1], split[3], split[4]};
-  EXPECT_EQ(texts(unflatten(flatten(context, back, all({"8", "8", "7", "7", "96"})), all({"64", "49", "96"}))),
-            (Texts{"b", "i", "c"}));
+  EXPECT_EQ(texts(unflatten(flatten(context, back, all({"8", "8", "7", "7", "96"})), all({"64", "49", "96"}))), (Texts{"b", "i", "c"}));
 }
 
 TEST_F(Simplify, ReshapesMakeFewNodes) {
@@ -267,16 +261,13 @@ TEST_F(Simplify, MalformedTextIsRefusedWithItsColumn) {
   auto message = [&](std::string_view source) -> std::string {
     try {
       parse(source);
-    } catch (const UserError& error) {
-      return error.what();
-    }
+    } catch (const UserError& error) { return error.what(); }
     return "accepted";
   };
   EXPECT_EQ(message("s0 + nope"), "expression 's0 + nope', column 6: no symbol 'nope', found 'nope'");
   EXPECT_EQ(message("s0 +"), "expression 's0 +', column 5: expected an operand, found ''");
   EXPECT_EQ(message("s0 s1"), "expression 's0 s1', column 4: expected an operator or the end, found 's1'");
-  EXPECT_EQ(message("FloorDiv(s0)"),
-            "expression 'FloorDiv(s0)', column 13: FloorDiv takes 2 arguments and has 1 before here, found ''");
+  EXPECT_EQ(message("FloorDiv(s0)"), "expression 'FloorDiv(s0)', column 13: FloorDiv takes 2 arguments and has 1 before here, found ''");
   EXPECT_EQ(message("s0 // 0"), "expression 's0 // 0', column 8: division by zero before here, found ''");
   EXPECT_EQ(message("99999999999999999999"),
             "expression '99999999999999999999', column 1: expected an integer of 64 bits, found '999999999999'");

@@ -15,9 +15,7 @@ class SizeVarsTest : public testing::Test {
   std::string message(Action action) {
     try {
       action();
-    } catch (const Error& error) {
-      return error.what();
-    }
+    } catch (const Error& error) { return error.what(); }
     return "accepted";
   }
 
@@ -49,8 +47,7 @@ TEST_F(SizeVarsTest, WhatIsProvenNeedsNoAssertion) {
 }
 
 TEST_F(SizeVarsTest, WhatIsProvenFalseIsTheUsersError) {
-  EXPECT_EQ(message<UserError>([&] { sizes.check_equals(s2, parse("65"), "too long"); }),
-            "a size check cannot hold: too long");
+  EXPECT_EQ(message<UserError>([&] { sizes.check_equals(s2, parse("65"), "too long"); }), "a size check cannot hold: too long");
   EXPECT_FALSE(sizes.expect_true(parse("s0 < 2")));
   EXPECT_TRUE(sizes.assertions().empty());
 }

@@ -29,16 +29,14 @@ using Reference = void (*)(const float* x, double* y, int count);
 
 constexpr int kBatch = 4096;
 
-#define OURS(name)                                                                         \
-  [](const float* x, float* y, int count) {                                                \
-    for (int i = 0; i < count; i += W)                                                     \
-      litz::store(litz::Full<W>{}, y + i, litz::name(litz::load(litz::Full<W>{}, x + i))); \
+#define OURS(name)                                                                                                          \
+  [](const float* x, float* y, int count) {                                                                                 \
+    for (int i = 0; i < count; i += W) litz::store(litz::Full<W>{}, y + i, litz::name(litz::load(litz::Full<W>{}, x + i))); \
   }
 
-#define OURS_WITH(name, y_value)                                                                       \
-  [](const float* x, float* y, int count) {                                                            \
-    for (int i = 0; i < count; i += W)                                                                 \
-      litz::store(litz::Full<W>{}, y + i, litz::name(litz::load(litz::Full<W>{}, x + i), (F)y_value)); \
+#define OURS_WITH(name, y_value)                                                                                                        \
+  [](const float* x, float* y, int count) {                                                                                             \
+    for (int i = 0; i < count; i += W) litz::store(litz::Full<W>{}, y + i, litz::name(litz::load(litz::Full<W>{}, x + i), (F)y_value)); \
   }
 
 // The reference: the C library in double precision, its vector functions (4 ulp of double) where there are any.
@@ -64,8 +62,7 @@ D _ZGVdN4v_erf(D);
 // times the bits of 1/(2 pi) below weight 2^-e, exact to 128 bits. "sin glibc" and "cos glibc" check this reference
 // against the library.
 double reduced(double x) {
-  constexpr uint64_t turn[] = {0x28be60db9391054a, 0x7f09d5f47d4d3770, 0x36d8a5664f10e410, 0x7f9458eaf7aef158,
-                               0x6dc91b8e909374b8};
+  constexpr uint64_t turn[] = {0x28be60db9391054a, 0x7f09d5f47d4d3770, 0x36d8a5664f10e410, 0x7f9458eaf7aef158, 0x6dc91b8e909374b8};
   uint64_t bits = std::bit_cast<uint64_t>(x);
   int e = (int)(bits >> 52 & 2047) - 1023 - 23;
   if (e < 0 || e > 104) return x;
@@ -272,8 +269,8 @@ int main(int argc, char** argv) {
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     bool good = w.ulps <= f.bound;
     ok &= good;
-    std::printf("%-10s %8.4f ulp (bound %g) at %a = %.9g: %a, exact %a  [%.1f s]%s\n", f.name, w.ulps, f.bound, w.input,
-                w.input, w.got, w.exact, seconds, good ? "" : "  TOO MUCH");
+    std::printf("%-10s %8.4f ulp (bound %g) at %a = %.9g: %a, exact %a  [%.1f s]%s\n", f.name, w.ulps, f.bound, w.input, w.input, w.got,
+                w.exact, seconds, good ? "" : "  TOO MUCH");
     std::fflush(stdout);
   }
   return ok ? 0 : 1;

@@ -87,17 +87,15 @@ struct Check {
       for (int j = 0; j < n; ++j) x[j] = number<T>(j);
       const Value<T, 1> zero{};
       expect_lanes(load(l, x), l, [&](int j) { return j < n ? scalar(x[j]) : zero; }, "load");
+      expect_lanes(load(l, x, other), l, [&](int j) { return j < n ? scalar(x[j]) : Value<T, 1>(other); }, "load with other");
       expect_lanes(
-          load(l, x, other), l, [&](int j) { return j < n ? scalar(x[j]) : Value<T, 1>(other); }, "load with other");
-      expect_lanes(
-          load_masked(l, x, k, other), l, [&](int j) { return j < n && chosen[j] ? scalar(x[j]) : Value<T, 1>(other); },
-          "load_masked");
+          load_masked(l, x, k, other), l, [&](int j) { return j < n && chosen[j] ? scalar(x[j]) : Value<T, 1>(other); }, "load_masked");
       Vec<i64, W> reversed = sub((Vec<i64, W>)(i64)(n - 1), lane_numbers<i64, W>());
       expect_lanes(gather(l, x, reversed), l, [&](int j) { return j < n ? scalar(x[n - 1 - j]) : zero; }, "gather");
       Vec<i32, W> narrow = convert<i32>(reversed);
       expect_lanes(
-          gather_masked(l, x, narrow, k, other), l,
-          [&](int j) { return j < n && chosen[j] ? scalar(x[n - 1 - j]) : Value<T, 1>(other); }, "gather_masked");
+          gather_masked(l, x, narrow, k, other), l, [&](int j) { return j < n && chosen[j] ? scalar(x[n - 1 - j]) : Value<T, 1>(other); },
+          "gather_masked");
 
       auto v = load(l, x);
       auto check_store = [&](const char* what, auto store_them, auto expected) {
@@ -109,19 +107,13 @@ struct Check {
         expect_bytes(y, wanted, n * sizeof(T), what, W);
       };
       check_store("store", [&](T* y) { store(l, y, v); }, [&](int j) { return x[j]; });
-      check_store(
-          "store_masked", [&](T* y) { store_masked(l, y, k, v); },
-          [&](int j) { return chosen[j] ? x[j] : number<T>(100 + j); });
+      check_store("store_masked", [&](T* y) { store_masked(l, y, k, v); }, [&](int j) { return chosen[j] ? x[j] : number<T>(100 + j); });
       check_store("scatter", [&](T* y) { scatter(l, y, reversed, v); }, [&](int j) { return x[n - 1 - j]; });
       check_store(
           "scatter_masked", [&](T* y) { scatter_masked(l, y, narrow, k, v); },
           [&](int j) { return chosen[n - 1 - j] ? x[n - 1 - j] : number<T>(100 + j); });
-      check_store(
-          "store_strided", [&](T* y) { store_strided(l, y + (n ? n - 1 : 0), -1, v); },
-          [&](int j) { return x[n - 1 - j]; });
-      expect_lanes(
-          load_strided(l, x + (n ? n - 1 : 0), -1), l, [&](int j) { return j < n ? scalar(x[n - 1 - j]) : zero; },
-          "load_strided");
+      check_store("store_strided", [&](T* y) { store_strided(l, y + (n ? n - 1 : 0), -1, v); }, [&](int j) { return x[n - 1 - j]; });
+      expect_lanes(load_strided(l, x + (n ? n - 1 : 0), -1), l, [&](int j) { return j < n ? scalar(x[n - 1 - j]) : zero; }, "load_strided");
     }
   }
   void run() {
@@ -167,8 +159,7 @@ TEST(Tails, OfManyBytesAreWholeToo) {
 TEST(ForLanes, CoversEveryIndexOnceForLengthsUpToThreeSteps) {
   for (i64 length = 0; length < 25; ++length) {
     float seen[32] = {};
-    for_lanes<8>(3, 3 + length,
-                 [&](i64 i, auto l) LITZ_BODY { store(l, seen + i, add(load(l, seen + i), splat<float>(l, 1))); });
+    for_lanes<8>(3, 3 + length, [&](i64 i, auto l) LITZ_BODY { store(l, seen + i, add(load(l, seen + i), splat<float>(l, 1))); });
     for (i64 j = 0; j < 32; ++j) EXPECT_EQ(seen[j], j >= 3 && j < 3 + length ? 1 : 0);
   }
 }

@@ -74,9 +74,7 @@ int main(int argc, char** argv) {
       std::fflush(nullptr);
       std::_Exit(status);  // compiles may still be running on other threads: nothing is torn down under them
     }
-  } catch (const CLI::Error& error) {
-    return app.exit(error);
-  }
+  } catch (const CLI::Error& error) { return app.exit(error); }
   std::fputs(app.help().c_str(), stdout);
   return 0;
 }

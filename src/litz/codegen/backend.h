@@ -13,7 +13,7 @@ namespace litz {
 /// Source of one kernel: stable names, comments that cite the source op and the user's line; the same kernel gives the same text
 /// but for its entry's name, so that identical kernels are compiled once.
 struct KernelSource {
-  std::string entry;   // function name
+  std::string entry;  // function name
   std::string text;
   std::string language;  // "cpp", "py": for dumps
 };

@@ -44,9 +44,7 @@ Replacement hardswish(Rewrite& r) {
   return {r.result(r.b.div(r.b.mul(x, clipped(r, r.b.add(x, int64_t{3}), kZero, int64_t{6})), int64_t{6}))};
 }
 
-Replacement hardtanh(Rewrite& r) {
-  return {r.result(clipped(r, r.tensor("self"), r.argument("min_val"), r.argument("max_val")))};
-}
+Replacement hardtanh(Rewrite& r) { return {r.result(clipped(r, r.tensor("self"), r.argument("min_val"), r.argument("max_val")))}; }
 
 Replacement relu6(Rewrite& r) { return {r.result(clipped(r, r.tensor("self"), kZero, int64_t{6}))}; }
 
@@ -61,9 +59,7 @@ Value elu_of(Rewrite& r, Value x, double alpha, double scale, double input_scale
   return r.b.where(r.b.ge(x, kZero), positive, negative);
 }
 
-Replacement elu(Rewrite& r) {
-  return {r.result(elu_of(r, input(r), r.number("alpha"), r.number("scale"), r.number("input_scale")))};
-}
+Replacement elu(Rewrite& r) { return {r.result(elu_of(r, input(r), r.number("alpha"), r.number("scale"), r.number("input_scale")))}; }
 Replacement celu(Rewrite& r) {
   const double alpha = r.number("alpha");
   if (alpha == 0) return {};

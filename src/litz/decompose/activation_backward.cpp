@@ -85,10 +85,8 @@ Replacement leaky_relu_backward(Rewrite& r) {
 Replacement elu_backward(Rewrite& r) {
   const Value x = r.opmath(r.tensor("self_or_result")), grad = grad_of(r);
   const double negative = r.number("alpha") * r.number("scale"), positive = r.number("scale"), slope = r.number("input_scale");
-  const Value below =
-      r.flag("is_result")
-          ? r.b.mul(r.b.mul(grad, slope), r.b.add(x, negative))
-          : r.b.mul(r.b.mul(grad, slope * negative), unary(r, "aten.exp", r.b.mul(x, slope)));
+  const Value below = r.flag("is_result") ? r.b.mul(r.b.mul(grad, slope), r.b.add(x, negative))
+                                          : r.b.mul(r.b.mul(grad, slope * negative), unary(r, "aten.exp", r.b.mul(x, slope)));
   return {r.result(r.b.where(r.b.gt(x, kZero), r.b.mul(grad, positive), below))};
 }
 
@@ -120,8 +118,7 @@ Replacement log_sigmoid_backward(Rewrite& r) {
 Replacement prelu_backward(Rewrite& r) {
   const Value x = r.tensor("self"), weight = r.tensor("weight"), grad = r.tensor("grad_output");
   const Value is_positive = r.b.gt(x, kZero);
-  return {r.result(r.b.where(is_positive, grad, r.b.mul(weight, grad)), 0),
-          r.result(r.b.where(is_positive, 0.0, r.b.mul(x, grad)), 1)};
+  return {r.result(r.b.where(is_positive, grad, r.b.mul(weight, grad)), 0), r.result(r.b.where(is_positive, 0.0, r.b.mul(x, grad)), 1)};
 }
 
 Replacement shrink_backward(Rewrite& r) {

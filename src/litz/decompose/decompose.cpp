@@ -86,8 +86,8 @@ class Decomposer {
       LITZ_CHECK(nodes_.size() == begin, "the decomposition of {} made nodes and refused", n->op->name);
       return false;
     }
-    LITZ_CHECK(values.size() == n->outputs.size(), "the decomposition of {} gave {} results, expected {}", n->op->name,
-               values.size(), n->outputs.size());
+    LITZ_CHECK(values.size() == n->outputs.size(), "the decomposition of {} gave {} results, expected {}", n->op->name, values.size(),
+               n->outputs.size());
     const std::unordered_set<const Node*> built(nodes_.begin() + static_cast<int64_t>(begin), nodes_.end());
     std::unordered_set<const Node*> finished;
     for (size_t i = 0; i < values.size(); ++i) {

@@ -77,9 +77,11 @@ struct DecomposeOptions {
 bool decompose(Graph& graph, const DecomposeOptions& options = {});
 
 // One table a family.
+// clang-format off
 #define LITZ_DECOMPOSITION_FAMILIES(X)                                                                                       \
   X(activation) X(activation_backward) X(cast) X(factory) X(index_backward) X(loss) X(movement) X(normalization)             \
   X(normalization_backward) X(pointwise) X(pooling) X(reduction) X(softmax) X(upsample) X(view)
+// clang-format on
 #define LITZ_DECLARE_FAMILY(name) std::span<const Decomposition> name##_decompositions();
 LITZ_DECOMPOSITION_FAMILIES(LITZ_DECLARE_FAMILY)
 #undef LITZ_DECLARE_FAMILY

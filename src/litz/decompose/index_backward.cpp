@@ -12,13 +12,12 @@ Replacement slice_backward(Rewrite& r) {
 }
 
 Replacement select_backward(Rewrite& r) {
-  return {r.b.call("aten.select_scatter",
-                   {zeros(r, r.out().dtype), r.tensor("grad_output"), r.argument("dim"), r.argument("index")})};
+  return {r.b.call("aten.select_scatter", {zeros(r, r.out().dtype), r.tensor("grad_output"), r.argument("dim"), r.argument("index")})};
 }
 
 Replacement diagonal_backward(Rewrite& r) {
-  return {r.b.call("aten.diagonal_scatter", {zeros(r, r.out().dtype), r.tensor("grad_output"), r.argument("offset"),
-                                             r.argument("dim1"), r.argument("dim2")})};
+  return {r.b.call("aten.diagonal_scatter",
+                   {zeros(r, r.out().dtype), r.tensor("grad_output"), r.argument("offset"), r.argument("dim1"), r.argument("dim2")})};
 }
 
 Replacement embedding_dense_backward(Rewrite& r) {

@@ -119,8 +119,7 @@ Replacement nll_loss(Rewrite& r) {
   const Value w = weight ? r.b.expand(per_channel(r, weight, self), self.meta().sizes) : weight;
   const Value loss = r.b.neg(picked(weight ? r.b.mul(self, w) : self));
   const int64_t reduction = r.integer("reduction");
-  if (reduction == kNone && self.meta().rank() > 1)
-    return {r.result(loss, 0), r.b.full({}, kZero, r.out(1).dtype, r.out(1).device)};
+  if (reduction == kNone && self.meta().rank() > 1) return {r.result(loss, 0), r.b.full({}, kZero, r.out(1).dtype, r.out(1).device)};
   std::vector<int64_t> all(target.meta().rank());
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
   auto total = [&](Value v) { return all.empty() ? v : r.b.sum(v, all, false); };

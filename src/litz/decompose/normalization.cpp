@@ -46,8 +46,8 @@ Replacement rms_norm(Rewrite& r) {
   const auto dims = range(rank - inner, rank);
   Expr n = r.constant(1);
   for (int64_t d : dims) n = n * x.meta().sizes[d];
-  const double default_eps = x.meta().dtype == DType::kFloat64 ? std::numeric_limits<double>::epsilon()
-                                                               : std::numeric_limits<float>::epsilon();
+  const double default_eps =
+      x.meta().dtype == DType::kFloat64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   const double eps = r.has("eps") ? r.number("eps") : default_eps;
   const Value square = r.b.div(r.b.sum(r.b.mul(x, x), dims, true), GraphBuilder::size_argument(n));
   const Value rstd = rsqrt_plus(r, square, eps);

@@ -6,7 +6,9 @@
 namespace litz {
 namespace {
 
-bool wants(Rewrite& r, size_t i) { return r.argument("output_mask").as<ArgumentList>()[i].as<bool>() && !r.out(static_cast<int>(i)).is_none; }
+bool wants(Rewrite& r, size_t i) {
+  return r.argument("output_mask").as<ArgumentList>()[i].as<bool>() && !r.out(static_cast<int>(i)).is_none;
+}
 
 std::vector<int64_t> range(size_t begin, size_t end) {
   std::vector<int64_t> dims(end - begin);
@@ -69,8 +71,8 @@ Replacement batch_norm_backward_with(Rewrite& r, bool train) {
   const char* saved_rstd = r.node.op->argument_index("save_invstd") >= 0 ? "save_invstd" : "save_var";
   if (!r.optional_tensor(train ? "save_mean" : "running_mean")) return {};
   const Value mean = r.opmath(r.tensor(train ? "save_mean" : "running_mean"));
-  const Value rstd = train ? r.opmath(r.tensor(saved_rstd))
-                           : r.b.call("aten.rsqrt", {r.b.add(r.opmath(r.tensor("running_var")), r.number("eps"))});
+  const Value rstd =
+      train ? r.opmath(r.tensor(saved_rstd)) : r.b.call("aten.rsqrt", {r.b.add(r.opmath(r.tensor("running_var")), r.number("eps"))});
   auto shaped = [&](Value v) { return r.b.reshape(v, channel); };
   const Value centered = r.b.sub(x, shaped(mean));
   const Value sum = r.b.sum(grad, dims, false), along = r.b.sum(r.b.mul(grad, centered), dims, false);

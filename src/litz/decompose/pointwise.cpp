@@ -39,9 +39,7 @@ constexpr const char* kWhere = "aten.where.self";
 constexpr const char* kMaximum = "aten.maximum";
 constexpr const char* kMinimum = "aten.minimum";
 
-Replacement rsub(Rewrite& r) {
-  return {r.b.call("aten.sub.Tensor", {r.argument("other"), r.tensor("self"), r.argument("alpha")})};
-}
+Replacement rsub(Rewrite& r) { return {r.b.call("aten.sub.Tensor", {r.argument("other"), r.tensor("self"), r.argument("alpha")})}; }
 
 Replacement floor_divide(Rewrite& r) {
   return {r.b.call("aten.div.Tensor_mode", {r.argument("self"), r.argument("other"), std::string("floor")})};
@@ -173,9 +171,7 @@ Replacement logit(Rewrite& r) {
   return {r.result(r.b.call("aten.log", {r.b.div(x, r.b.sub(int64_t{1}, x))}))};
 }
 
-bool is_float_binary(Rewrite& r) {
-  return is_floating(r.out().dtype) && r.argument("self").is<Value>() && r.argument("other").is<Value>();
-}
+bool is_float_binary(Rewrite& r) { return is_floating(r.out().dtype) && r.argument("self").is<Value>() && r.argument("other").is<Value>(); }
 
 Replacement xlogy_by(Rewrite& r, const char* log) {
   if (!is_float_binary(r)) return {};

@@ -8,7 +8,8 @@ namespace {
 std::optional<std::vector<Expr>> equal_windows(Rewrite& r, const TensorMeta& in, const TensorMeta& out) {
   std::vector<Expr> windows;
   for (size_t i = in.rank() - 2; i < in.rank(); ++i) {
-    if (in.sizes[i].range().lower < 1 || out.sizes[i].range().lower < 1 || !mod(in.sizes[i], out.sizes[i]).is_integer(0)) return std::nullopt;
+    if (in.sizes[i].range().lower < 1 || out.sizes[i].range().lower < 1 || !mod(in.sizes[i], out.sizes[i]).is_integer(0))
+      return std::nullopt;
     windows.push_back(floor_div(in.sizes[i], out.sizes[i]));
   }
   return windows;
@@ -59,8 +60,8 @@ Replacement max_pool_backward(Rewrite& r) {
     return sizes;
   };
   const Value zeros = r.b.full(planes(r.out()), int64_t{0}, grad.meta().dtype, r.out().device);
-  const Value added = r.b.call("aten.scatter_add", {zeros, int64_t{-1}, r.b.reshape(indices, planes(indices.meta())),
-                                                    r.b.reshape(grad, planes(grad.meta()))});
+  const Value added = r.b.call("aten.scatter_add",
+                               {zeros, int64_t{-1}, r.b.reshape(indices, planes(indices.meta())), r.b.reshape(grad, planes(grad.meta()))});
   return {r.result(r.b.reshape(added, r.out().sizes))};
 }
 
@@ -73,9 +74,7 @@ struct Window {
 
 Window window(Rewrite& r, Expr in, Expr out, int64_t kernel, int64_t stride, int64_t padding, bool include_pad, int64_t back) {
   const Value shifted = r.b.iota(in, r.out().device, padding);  // position + padding
-  auto clipped = [&](Value v, Argument low, Argument high) {
-    return r.b.call("aten.minimum", {r.b.call("aten.maximum", {v, low}), high});
-  };
+  auto clipped = [&](Value v, Argument low, Argument high) { return r.b.call("aten.minimum", {r.b.call("aten.maximum", {v, low}), high}); };
   const Value raw = r.b.sub(r.b.call("aten.div.Tensor_mode", {shifted, stride, std::string("floor")}), back);
   const Value position = clipped(raw, int64_t{0}, GraphBuilder::size_argument(out - 1));
   const Value start = r.b.mul(position, stride);  // in padded coordinates
@@ -118,10 +117,8 @@ Replacement avg_pool_backward(Rewrite& r) {
 }
 
 constexpr Decomposition kRows[] = {
-    {"aten._adaptive_avg_pool2d", adaptive_avg_pool},
-    {"aten._adaptive_avg_pool2d_backward", adaptive_avg_pool_backward},
-    {"aten.adaptive_max_pool2d", adaptive_max_pool},
-    {"aten.max_pool2d_with_indices_backward", max_pool_backward},
+    {"aten._adaptive_avg_pool2d", adaptive_avg_pool}, {"aten._adaptive_avg_pool2d_backward", adaptive_avg_pool_backward},
+    {"aten.adaptive_max_pool2d", adaptive_max_pool},  {"aten.max_pool2d_with_indices_backward", max_pool_backward},
     {"aten.avg_pool2d_backward", avg_pool_backward},
 };
 

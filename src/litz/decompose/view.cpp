@@ -101,9 +101,7 @@ constexpr Decomposition kRows[] = {
     {"aten.split_with_sizes", pieces},
     {"aten.unbind.int", unbind},
     {"aten.narrow", narrow},
-    {"prims.squeeze", [](Rewrite& r) -> Replacement {
-       return {r.b.call("aten.squeeze.dims", {r.tensor("a"), r.argument("dimensions")})};
-     }},
+    {"prims.squeeze", [](Rewrite& r) -> Replacement { return {r.b.call("aten.squeeze.dims", {r.tensor("a"), r.argument("dimensions")})}; }},
 };
 
 }  // namespace

@@ -29,8 +29,7 @@ Result<bool> run_selftest() {
   module->function<void(const float*, float*, long)>("scale")(x, y, 8);
   for (int i = 0; i < 8; ++i) {
     const float expected = 3.0f * static_cast<float>(i) + 1.0f;
-    if (y[i] != expected)
-      return unsupported("the kernel of the self-test gave {} at {}, expected {}", y[i], i, expected);
+    if (y[i] != expected) return unsupported("the kernel of the self-test gave {} at {}, expected {}", y[i], i, expected);
   }
   return true;
 }
@@ -68,9 +67,7 @@ extern "C" int litz_selftest_jit(char* message, size_t size) {
     litz::Result<bool> result = litz::run_selftest();
     if (result) return 0;
     reason = result.reason();
-  } catch (const std::exception& error) {
-    reason = error.what();
-  }
+  } catch (const std::exception& error) { reason = error.what(); }
   std::snprintf(message, size, "%s", reason.c_str());
   return 1;
 }

@@ -61,17 +61,17 @@ typedef struct {
 
 typedef enum {
   LITZ_ARG_NONE,
-  LITZ_ARG_BOOL,     // integer
-  LITZ_ARG_INT,      // integer
-  LITZ_ARG_FLOAT,    // real
-  LITZ_ARG_COMPLEX,  // real, imaginary
-  LITZ_ARG_STRING,   // text
-  LITZ_ARG_DTYPE,    // integer: PyTorch's number
-  LITZ_ARG_DEVICE,   // text: type; integer: index
+  LITZ_ARG_BOOL,           // integer
+  LITZ_ARG_INT,            // integer
+  LITZ_ARG_FLOAT,          // real
+  LITZ_ARG_COMPLEX,        // real, imaginary
+  LITZ_ARG_STRING,         // text
+  LITZ_ARG_DTYPE,          // integer: PyTorch's number
+  LITZ_ARG_DEVICE,         // text: type; integer: index
   LITZ_ARG_MEMORY_FORMAT,  // integer: PyTorch's number
-  LITZ_ARG_EXPR,     // integer: expression (a graph's argument), table entry (a call's)
-  LITZ_ARG_VALUE,    // integer: value (a graph's argument), slot (a call's)
-  LITZ_ARG_LIST      // integer: number of elements, which follow
+  LITZ_ARG_EXPR,           // integer: expression (a graph's argument), table entry (a call's)
+  LITZ_ARG_VALUE,          // integer: value (a graph's argument), slot (a call's)
+  LITZ_ARG_LIST            // integer: number of elements, which follow
 } litz_argument_kind;
 
 typedef struct {
@@ -128,7 +128,8 @@ LITZ_API int litz_program_text(const litz_program* program, char** text);
 /// JSON: every option with its type, default and meaning.
 /// `litz opt`: reads the text of a level ("graph", "loop"), runs the stages up to and including `last` (a stage or a level) and gives the
 /// text of what that left. No kernel is compiled unless `last` is at or behind compile_kernels.
-LITZ_API int litz_run_on_text(const char* text, const char* from, const char* last, const char* const* options, size_t option_count, char** result);
+LITZ_API int litz_run_on_text(const char* text, const char* from, const char* last, const char* const* options, size_t option_count,
+                              char** result);
 /// One line per stage: name, level, what it does.
 LITZ_API int litz_list_stages(char** text);
 LITZ_API int litz_list_options(char** json);
@@ -147,11 +148,19 @@ typedef struct {
   int64_t number;
 } litz_call_argument;
 
-typedef enum { LITZ_OUT_NONE, LITZ_OUT_TENSOR, LITZ_OUT_ARGUMENT, LITZ_OUT_SAME_AS, LITZ_OUT_INT, LITZ_OUT_FLOAT, LITZ_OUT_BOOL } litz_output_kind;
+typedef enum {
+  LITZ_OUT_NONE,
+  LITZ_OUT_TENSOR,
+  LITZ_OUT_ARGUMENT,
+  LITZ_OUT_SAME_AS,
+  LITZ_OUT_INT,
+  LITZ_OUT_FLOAT,
+  LITZ_OUT_BOOL
+} litz_output_kind;
 typedef struct {
-  uint8_t kind;      // litz_output_kind
-  void* tensor;      // LITZ_OUT_TENSOR: a handle, owned by the caller
-  int32_t index;     // LITZ_OUT_ARGUMENT, LITZ_OUT_SAME_AS: position of the argument, of the earlier output
+  uint8_t kind;   // litz_output_kind
+  void* tensor;   // LITZ_OUT_TENSOR: a handle, owned by the caller
+  int32_t index;  // LITZ_OUT_ARGUMENT, LITZ_OUT_SAME_AS: position of the argument, of the earlier output
   int64_t integer;
   double number;
 } litz_call_output;
@@ -173,7 +182,8 @@ LITZ_API litz_argument_need litz_program_argument_need(const litz_program* progr
 /// After a failure the outputs are empty and litz_error_message() has the text, unless the host has an exception pending.
 /// owns_arguments: tensors are given up (litz_host::drop_argument, and `object` set to null) as soon as no later line reads them; what
 /// is left is the caller's.
-LITZ_API litz_run_status litz_program_run(litz_program* program, litz_call_argument* arguments, litz_call_output* outputs, int owns_arguments);
+LITZ_API litz_run_status litz_program_run(litz_program* program, litz_call_argument* arguments, litz_call_output* outputs,
+                                          int owns_arguments);
 
 // ---- the framework --------------------------------------------------------------------------------------------------
 

@@ -79,7 +79,8 @@ void count_group(const FusedGroup& group, const Kernel* kernel, Traffic& read, T
   std::set<const Buffer*> made_here;
   for (const GroupMember& m : group.members) {
     for (const Instr& i : m.operation->body.instrs)
-      if (i.op == Op::kLoad && inputs.contains(i.buffer) && !made_here.contains(i.buffer)) read.add(i.buffer, distinct_points(*m.operation, i));
+      if (i.op == Op::kLoad && inputs.contains(i.buffer) && !made_here.contains(i.buffer))
+        read.add(i.buffer, distinct_points(*m.operation, i));
     made_here.insert(m.operation->outputs.begin(), m.operation->outputs.end());
   }
 }

@@ -106,7 +106,8 @@ int litz_graph_integer(litz_graph* graph, int64_t value, int32_t* expr) {
   return guarded([&] { return *expr = graph->builder.integer(value), LITZ_OK; });
 }
 
-int litz_graph_symbol(litz_graph* graph, const char* name, int is_unbacked, int64_t lower, int64_t upper, const int64_t* hint, int32_t* expr) {
+int litz_graph_symbol(litz_graph* graph, const char* name, int is_unbacked, int64_t lower, int64_t upper, const int64_t* hint,
+                      int32_t* expr) {
   return guarded([&] {
     const auto kind = is_unbacked ? litz::SymbolKind::kUnbacked : litz::SymbolKind::kSize;
     *expr = graph->builder.symbol(name, kind, {lower, upper}, hint ? std::optional<int64_t>(*hint) : std::nullopt);

@@ -105,7 +105,8 @@ Refused generate_code_stage(CompileState& s) {
     if (!kernel) continue;
     for (const KernelParameter& p : kernel->parameters)
       if (p.buffer && p.buffer->device.type != s.device->type())
-        return Unsupported{fmt::format("kernel {} runs on '{}' and touches '{}' on '{}'", kernel->name, s.device->type(), p.name, p.buffer->device.type)};
+        return Unsupported{
+            fmt::format("kernel {} runs on '{}' and touches '{}' on '{}'", kernel->name, s.device->type(), p.name, p.buffer->device.type)};
     auto source = s.device->codegen().generate(*kernel);
     if (!source) return Unsupported{source.reason()};
     s.sources.back() = std::move(*source);
@@ -152,7 +153,8 @@ const Stage kStages[] = {
     {{"lower_graph", Level::kLoop, "every op becomes loops over buffers, or an extern call"}, lower_graph_stage},
     {{"own_scatter_bases", Level::kLoop, "what a scatter writes into belongs to it alone"}, own_scatter_bases_stage},
     // Before layouts: what is left are the buffers that will exist, with their real readers.
-    {{"inline_producers", Level::kLoop, "cheap producers are copied into their consumers"}, inline_producers_stage,
+    {{"inline_producers", Level::kLoop, "cheap producers are copied into their consumers"},
+     inline_producers_stage,
      [](const Options& o) { return o.inline_producers; }},
     // Indices that were loaded from another buffer are expressions now, and their checks can be decided.
     {{"simplify_indices", Level::kLoop, "checks and selects that bounds decide are dropped"}, simplify_indices_stage},
@@ -178,7 +180,8 @@ void verify_level(const CompileState& s, Level level) {
         if (k) verify(*k);
       return;
     case Level::kWrapper: return verify(*s.wrapper);
-    case Level::kSource: case Level::kExecutor: return;
+    case Level::kSource:
+    case Level::kExecutor: return;
   }
 }
 
@@ -204,10 +207,9 @@ Refused run_stages(CompileState& s, size_t first, size_t last) {
     try {
       if (auto refused = stage.run(s)) return refused;
       if (s.options.verify) verify_level(s, stage.info.level);
-    } catch (const InternalError& error) {
-      throw InternalError(fmt::format("in {}: {}", stage.info.name, error.what()));
-    }
-    s.report.stage_ms.emplace_back(stage.info.name, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    } catch (const InternalError& error) { throw InternalError(fmt::format("in {}: {}", stage.info.name, error.what())); }
+    s.report.stage_ms.emplace_back(stage.info.name,
+                                   std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     if (!s.options.dump.empty()) write_dump(s, stage, k + 1);
   }
   return {};

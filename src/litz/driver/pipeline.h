@@ -32,13 +32,13 @@ std::vector<StageInfo> stage_list();
 struct CompileReport {
   int kernels = 0;
   std::vector<std::string> kernel_names;
-  std::map<std::string, int> library_calls;  // op -> calls: matrix products, convolutions, attention
-  std::map<std::string, int> extern_calls;   // op -> calls: ops without native code
+  std::map<std::string, int> library_calls;                         // op -> calls: matrix products, convolutions, attention
+  std::map<std::string, int> extern_calls;                          // op -> calls: ops without native code
   std::vector<std::pair<std::string, std::string>> extern_reasons;  // op, why no lowering took it
-  std::vector<std::string> refusals;         // "pass: first / second: reason"
-  int64_t bytes_read = 0, bytes_written = 0;  // per call, at the captured sizes
+  std::vector<std::string> refusals;                                // "pass: first / second: reason"
+  int64_t bytes_read = 0, bytes_written = 0;                        // per call, at the captured sizes
   std::vector<std::pair<std::string, double>> stage_ms;
-  std::vector<std::string> cpp_paths;        // where generated sources were written, if asked for
+  std::vector<std::string> cpp_paths;  // where generated sources were written, if asked for
 };
 std::string to_json(const CompileReport& report);
 

@@ -13,15 +13,21 @@ using runtime::CallArgument;
 using runtime::CallOutput;
 
 // The C structs are the executor's own, so that a call copies nothing.
-static_assert(sizeof(litz_call_argument) == sizeof(CallArgument) && offsetof(litz_call_argument, object) == offsetof(CallArgument, object) &&
-              offsetof(litz_call_argument, data) == offsetof(CallArgument, data) && offsetof(litz_call_argument, sizes) == offsetof(CallArgument, sizes) &&
+static_assert(sizeof(litz_call_argument) == sizeof(CallArgument) &&
+              offsetof(litz_call_argument, object) == offsetof(CallArgument, object) &&
+              offsetof(litz_call_argument, data) == offsetof(CallArgument, data) &&
+              offsetof(litz_call_argument, sizes) == offsetof(CallArgument, sizes) &&
               offsetof(litz_call_argument, strides) == offsetof(CallArgument, strides) &&
-              offsetof(litz_call_argument, rank) == offsetof(CallArgument, rank) && offsetof(litz_call_argument, number) == offsetof(CallArgument, number));
+              offsetof(litz_call_argument, rank) == offsetof(CallArgument, rank) &&
+              offsetof(litz_call_argument, number) == offsetof(CallArgument, number));
 static_assert(sizeof(litz_call_output) == sizeof(CallOutput) && offsetof(litz_call_output, kind) == offsetof(CallOutput, kind) &&
-              offsetof(litz_call_output, tensor) == offsetof(CallOutput, tensor) && offsetof(litz_call_output, index) == offsetof(CallOutput, index) &&
-              offsetof(litz_call_output, integer) == offsetof(CallOutput, integer) && offsetof(litz_call_output, number) == offsetof(CallOutput, number));
+              offsetof(litz_call_output, tensor) == offsetof(CallOutput, tensor) &&
+              offsetof(litz_call_output, index) == offsetof(CallOutput, index) &&
+              offsetof(litz_call_output, integer) == offsetof(CallOutput, integer) &&
+              offsetof(litz_call_output, number) == offsetof(CallOutput, number));
 static_assert(int(LITZ_OUT_BOOL) == int(CallOutput::kBool) && int(LITZ_OUT_SAME_AS) == int(CallOutput::kSameAs));
-static_assert(int(LITZ_RUN_ERROR) == int(runtime::RunStatus::kRuntimeError) && int(LITZ_RUN_INDEX_ERROR) == int(runtime::RunStatus::kIndexError));
+static_assert(int(LITZ_RUN_ERROR) == int(runtime::RunStatus::kRuntimeError) &&
+              int(LITZ_RUN_INDEX_ERROR) == int(runtime::RunStatus::kIndexError));
 
 /// An extern argument as the C API's flat list.
 void flatten(const runtime::Program& program, const runtime::ExternArg& argument, std::vector<litz_argument>& out) {
@@ -33,7 +39,8 @@ void flatten(const runtime::Program& program, const runtime::ExternArg& argument
   else if (auto* n = std::get_if<runtime::NumberArg>(&argument)) a = {LITZ_ARG_EXPR, n->entry};
   else if (auto* t = std::get_if<runtime::TensorArg>(&argument)) a = {LITZ_ARG_VALUE, t->slot};
   else if (auto* t = std::get_if<DType>(&argument)) a = {LITZ_ARG_DTYPE, dtype_torch_code(*t)};
-  else if (auto* t = std::get_if<runtime::DeviceId>(&argument)) a = {LITZ_ARG_DEVICE, t->index, 0, 0, program.device_types.at(t->type).c_str()};
+  else if (auto* t = std::get_if<runtime::DeviceId>(&argument))
+    a = {LITZ_ARG_DEVICE, t->index, 0, 0, program.device_types.at(t->type).c_str()};
   else if (auto* c = std::get_if<runtime::ComplexArg>(&argument)) a = {LITZ_ARG_COMPLEX, 0, c->real, c->imaginary};
   else if (auto* m = std::get_if<runtime::MemoryFormatArg>(&argument)) a = {LITZ_ARG_MEMORY_FORMAT, m->torch_code};
   else if (auto* list = std::get_if<runtime::ExternArgs>(&argument)) {
@@ -50,7 +57,8 @@ runtime::HostFunctions adapt(litz_framework* framework) {
   const litz_host& host = framework->host;
   runtime::HostFunctions made;
   made.context = framework;
-  if (host.argument_tensor) made.argument_tensor = [](void* c, void* object, void** tensor) { return host_of(c).argument_tensor(object, tensor); };
+  if (host.argument_tensor)
+    made.argument_tensor = [](void* c, void* object, void** tensor) { return host_of(c).argument_tensor(object, tensor); };
   if (host.drop_argument) made.drop_argument = [](void* c, void* object) { host_of(c).drop_argument(object); };
   if (host.prepare) {
     made.prepare = [](void* c, const runtime::Program& program, const runtime::ExternLine& line, std::string* reason) -> void* {

@@ -108,9 +108,7 @@ std::string quoted(std::string_view text) {
   return result + '"';
 }
 
-std::string device_text(const Device& device) {
-  return device.index == 0 ? device.type : fmt::format("{}:{}", device.type, device.index);
-}
+std::string device_text(const Device& device) { return device.index == 0 ? device.type : fmt::format("{}:{}", device.type, device.index); }
 
 std::string argument_text(const Argument& argument) {
   struct Writer {

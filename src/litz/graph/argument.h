@@ -19,8 +19,8 @@ std::string argument_text(const Argument& argument);
 /// Reads what argument_text writes. What a bare word means depends on the type in the schema: bf16 is an element type where the
 /// schema says ScalarType, a symbol elsewhere. Throws UserError.
 struct ArgumentReader {
-  ExprContext* context = nullptr;                  // null: no expressions (schema defaults)
-  std::function<Value(std::string_view)> value;    // "%x.1" -> value; empty: no values
+  ExprContext* context = nullptr;                // null: no expressions (schema defaults)
+  std::function<Value(std::string_view)> value;  // "%x.1" -> value; empty: no values
   Argument read(std::string_view text, ArgType type) const;
 };
 

@@ -65,9 +65,7 @@ std::string Graph::unique_name(std::string_view stem) {
   if (digits != std::string::npos && digits + 1 < base.size() && base[digits] == '_' && digits > 0) base.resize(digits);
   int& next = names_[base];
   std::string candidate;
-  do {
-    candidate = fmt::format("{}_{}", base, ++next);
-  } while (names_.contains(candidate));
+  do { candidate = fmt::format("{}_{}", base, ++next); } while (names_.contains(candidate));
   names_.emplace(candidate, 0);
   return candidate;
 }

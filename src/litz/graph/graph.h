@@ -63,13 +63,17 @@ struct None {
 
 /// What stands at one position of a call. Numbers keep the kind in which PyTorch gave them (promotion depends on it) and may stand
 /// where the schema says Tensor (add(x, 1)): PyTorch's wrapped numbers. An Expr is a SymInt (constants arrive as int64_t).
-struct Argument : std::variant<None, bool, int64_t, double, std::complex<double>, Expr, std::string, DType, Device, MemoryFormat, Value,
-                               ArgumentList> {
+struct Argument
+    : std::variant<None, bool, int64_t, double, std::complex<double>, Expr, std::string, DType, Device, MemoryFormat, Value, ArgumentList> {
   using variant::variant;
   template <typename T>
-  bool is() const { return std::holds_alternative<T>(*this); }
+  bool is() const {
+    return std::holds_alternative<T>(*this);
+  }
   template <typename T>
-  const T& as() const { return std::get<T>(*this); }  // throws std::bad_variant_access: arguments are verified against the schema
+  const T& as() const {
+    return std::get<T>(*this);
+  }  // throws std::bad_variant_access: arguments are verified against the schema
 };
 
 /// The user's line that a node came from.
@@ -80,7 +84,7 @@ struct SourceLine {
 };
 
 enum class NodeKind : uint8_t {
-  kInput,   // a graph input: tensor, or a size (then its symbol stands in `symbol`)
+  kInput,  // a graph input: tensor, or a size (then its symbol stands in `symbol`)
   kCall,
   kConstant,  // a tensor stored with the graph (lifted constants); data held by the driver under `name`
 };
@@ -88,16 +92,16 @@ enum class NodeKind : uint8_t {
 class Node {
  public:
   NodeKind kind = NodeKind::kCall;
-  std::string name;                  // for printing, unique in the graph
-  const OpSchema* op = nullptr;      // kCall
-  std::vector<Argument> arguments;   // kCall
+  std::string name;                 // for printing, unique in the graph
+  const OpSchema* op = nullptr;     // kCall
+  std::vector<Argument> arguments;  // kCall
   /// Tensor results in order; a list result has one entry for each element. `symbol_outputs` follow them in the text form.
   std::vector<TensorMeta> outputs;
   std::vector<Expr> symbol_outputs;  // results that are integers (sizes, unbacked symbols), e.g. of item()
   Expr symbol;                       // kInput of a size
   const SourceLine* source = nullptr;
-  bool is_imported = true;           // false: built by Litz; only casts that Litz built may be dropped
-  int order = 0;                     // position at the last renumbering
+  bool is_imported = true;  // false: built by Litz; only casts that Litz built may be dropped
+  int order = 0;            // position at the last renumbering
 
   Value value(int output = 0) { return Value{this, output}; }
   std::string_view op_name() const { return op ? std::string_view(op->name) : std::string_view(); }

@@ -23,8 +23,7 @@ struct Table {
 
   Table() {
     for (const Row& row : kRows) names.push_back(canonical_op_name(row.schema.substr(0, row.schema.find('('))));
-    for (size_t i = 0; i < names.size(); ++i)
-      primitives.push_back({names[i], kRows[i].family, kRows[i].schema, kRows[i].meaning});
+    for (size_t i = 0; i < names.size(); ++i) primitives.push_back({names[i], kRows[i].family, kRows[i].schema, kRows[i].meaning});
     for (const Primitive& p : primitives) by_name.emplace(p.name, &p);
   }
 };

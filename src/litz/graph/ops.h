@@ -12,12 +12,12 @@ enum class OpFamily : uint8_t {
   kCast,       // conversions and copies of a whole tensor
   kReduction,
   kScan,
-  kView,       // the result shares storage (schemas say so)
-  kMovement,   // each element of the result is an element of an input, or a fill value
-  kScatter,    // a copy of the first tensor in which some elements are replaced or combined
+  kView,      // the result shares storage (schemas say so)
+  kMovement,  // each element of the result is an element of an input, or a fill value
+  kScatter,   // a copy of the first tensor in which some elements are replaced or combined
   kFactory,
   kPool,
-  kLibrary,    // a library does it
+  kLibrary,  // a library does it
   kMutation,
 };
 

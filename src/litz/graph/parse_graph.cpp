@@ -76,9 +76,7 @@ class GraphParser {
       ++number;
       try {
         parse_line(line);
-      } catch (const UserError& e) {
-        user_error("graph text, line {}: {}", number, e.what());
-      }
+      } catch (const UserError& e) { user_error("graph text, line {}: {}", number, e.what()); }
     }
     if (!graph_) user_error("graph text: expected \"graph name\" in the first line");
     if (!done_) user_error("graph text: expected a line \"return ...\" at the end");
@@ -202,8 +200,7 @@ class GraphParser {
     meta.sizes = parse_exprs(take_brackets(text, '[', ']'));
     if (accept(text, "strides")) {
       meta.strides = parse_exprs(take_brackets(text, '[', ']'));
-      if (meta.strides.size() != meta.sizes.size())
-        user_error("{} strides for {} sizes", meta.strides.size(), meta.sizes.size());
+      if (meta.strides.size() != meta.sizes.size()) user_error("{} strides for {} sizes", meta.strides.size(), meta.sizes.size());
     } else {
       meta.strides = contiguous_strides(*graph_->context, meta.sizes);
     }
@@ -264,8 +261,7 @@ class GraphParser {
       } else {
         ++position;
       }
-      if (index >= given.size() || (!is_named && op.arguments[index].is_kwarg_only))
-        user_error("too many arguments for {}", op.text);
+      if (index >= given.size() || (!is_named && op.arguments[index].is_kwarg_only)) user_error("too many arguments for {}", op.text);
       if (given[index]) user_error("argument '{}' is given twice", op.arguments[index].name);
       given[index] = coerce_argument(op.arguments[index], reader_.read(part, op.arguments[index].type));
     }

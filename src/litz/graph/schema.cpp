@@ -14,22 +14,24 @@ struct TypeName {
   ArgType type;
 };
 constexpr TypeName kTypeNames[] = {
-    {"Tensor", ArgType::kTensor},         {"Scalar", ArgType::kScalar},       {"int", ArgType::kInt},
-    {"SymInt", ArgType::kSymInt},         {"float", ArgType::kFloat},         {"bool", ArgType::kBool},
-    {"complex", ArgType::kComplex},       {"str", ArgType::kString},          {"ScalarType", ArgType::kDType},
-    {"Device", ArgType::kDevice},         {"Layout", ArgType::kLayout},       {"MemoryFormat", ArgType::kMemoryFormat},
-    {"Generator", ArgType::kGenerator},   {"number", ArgType::kScalar},
+    {"Tensor", ArgType::kTensor},       {"Scalar", ArgType::kScalar}, {"int", ArgType::kInt},
+    {"SymInt", ArgType::kSymInt},       {"float", ArgType::kFloat},   {"bool", ArgType::kBool},
+    {"complex", ArgType::kComplex},     {"str", ArgType::kString},    {"ScalarType", ArgType::kDType},
+    {"Device", ArgType::kDevice},       {"Layout", ArgType::kLayout}, {"MemoryFormat", ArgType::kMemoryFormat},
+    {"Generator", ArgType::kGenerator}, {"number", ArgType::kScalar},
 };
 
 /// Random ops without a generator argument, by name without the overload.
 constexpr std::string_view kRandomOps[] = {
-    "aten.native_dropout", "aten.rand",        "aten.rand_like",     "aten.randn",   "aten.randn_like", "aten.randint",
-    "aten.randint_like",   "aten.randperm",    "aten.bernoulli",     "aten.dropout", "aten.normal",     "aten.multinomial",
-    "aten.poisson",        "aten.binomial",    "aten._fused_dropout", "prims.normal", "aten.rrelu",
+    "aten.native_dropout", "aten.rand",     "aten.rand_like",      "aten.randn",   "aten.randn_like", "aten.randint",
+    "aten.randint_like",   "aten.randperm", "aten.bernoulli",      "aten.dropout", "aten.normal",     "aten.multinomial",
+    "aten.poisson",        "aten.binomial", "aten._fused_dropout", "prims.normal", "aten.rrelu",
 };
 /// Ops with results that must run all the same.
 constexpr std::string_view kEffectOps[] = {
-    "aten._functional_assert_async", "aten._functional_sym_constrain_range", "aten._functional_sym_constrain_range_for_size",
+    "aten._functional_assert_async",
+    "aten._functional_sym_constrain_range",
+    "aten._functional_sym_constrain_range_for_size",
 };
 
 std::string_view without_overload(std::string_view name) {
@@ -87,9 +89,7 @@ class SchemaParser {
   }
 
  private:
-  [[noreturn]] void fail(std::string_view expected) {
-    user_error("schema \"{}\": expected {} at column {}", text_, expected, pos_ + 1);
-  }
+  [[noreturn]] void fail(std::string_view expected) { user_error("schema \"{}\": expected {} at column {}", text_, expected, pos_ + 1); }
   void skip_space() {
     while (pos_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[pos_]))) ++pos_;
   }
@@ -109,8 +109,7 @@ class SchemaParser {
   std::string identifier() {
     skip_space();
     const size_t begin = pos_;
-    while (pos_ < text_.size() &&
-           (std::isalnum(static_cast<unsigned char>(text_[pos_])) || text_[pos_] == '_' || text_[pos_] == '.'))
+    while (pos_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[pos_])) || text_[pos_] == '_' || text_[pos_] == '.'))
       ++pos_;
     if (begin == pos_) fail("a name");
     return std::string(text_.substr(begin, pos_ - begin));

@@ -31,8 +31,8 @@ struct SchemaArgument {
   std::string name;
   ArgType type = ArgType::kOther;
   bool is_list = false;
-  int list_size = 0;                  // int[2]: 2, a single number stands for that many; 0: any length
-  bool is_optional = false;           // the argument (or, for a list, the list)
+  int list_size = 0;                   // int[2]: 2, a single number stands for that many; 0: any length
+  bool is_optional = false;            // the argument (or, for a list, the list)
   bool has_optional_elements = false;  // Tensor?[]
   bool is_kwarg_only = false;
   bool has_default = false;
@@ -51,14 +51,14 @@ struct SchemaReturn {
 };
 
 struct OpSchema {
-  std::string name;      // "aten.add.Tensor"
-  std::string text;      // the whole schema as PyTorch writes it
+  std::string name;  // "aten.add.Tensor"
+  std::string text;  // the whole schema as PyTorch writes it
   std::vector<SchemaArgument> arguments;
   std::vector<SchemaReturn> returns;
-  bool is_mutating = false;   // any argument is written
-  bool is_view = false;       // a return aliases an argument without a write
-  bool is_random = false;     // draws from a generator: order must be kept (PyTorch's tag nondeterministic_seeded)
-  bool has_effect = false;    // must run even if unused, in order (prints, tokens, checks): ops without results, and a few
+  bool is_mutating = false;  // any argument is written
+  bool is_view = false;      // a return aliases an argument without a write
+  bool is_random = false;    // draws from a generator: order must be kept (PyTorch's tag nondeterministic_seeded)
+  bool has_effect = false;   // must run even if unused, in order (prints, tokens, checks): ops without results, and a few
 
   int argument_index(std::string_view argument) const;  // -1 if there is none
 };

@@ -82,8 +82,7 @@ std::vector<TensorMeta> shape_baddbmm(const RuleCall& call) { return product_of(
 
 std::vector<TensorMeta> shape_convolution(const RuleCall& call) {
   const TensorMeta &input = call.tensor(0), &weight = call.tensor(1);
-  if (input.rank() != weight.rank() || input.rank() < 3)
-    user_error("{}: {} and {} dimensions", call.op.name, input.rank(), weight.rank());
+  if (input.rank() != weight.rank() || input.rank() < 3) user_error("{}: {} and {} dimensions", call.op.name, input.rank(), weight.rank());
   const auto stride = call.integers("stride"), dilation = call.integers("dilation"), extra = call.integers("output_padding");
   const auto padding = call.exprs("padding");
   const bool transposed = call.argument("transposed").as<bool>();

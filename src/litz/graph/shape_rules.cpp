@@ -148,8 +148,7 @@ TensorMeta RuleCall::fresh(DType dtype, std::vector<Expr> sizes) const {
 
 int64_t wrap_dim(int64_t dim, size_t rank) {
   const int64_t n = std::max<int64_t>(static_cast<int64_t>(rank), 1);
-  if (dim < -n || dim >= n)
-    user_error("dimension out of range (expected to be in range of [{}, {}], but got {})", -n, n - 1, dim);
+  if (dim < -n || dim >= n) user_error("dimension out of range (expected to be in range of [{}, {}], but got {})", -n, n - 1, dim);
   return dim < 0 ? dim + n : dim;
 }
 

@@ -55,11 +55,13 @@ std::optional<int64_t> value_at_capture(Expr e);
 /// One output dimension of pooling or convolution, as eager's pooling_output_shape.
 Expr pool_size(Expr input, int64_t kernel, Expr padding, int64_t stride, int64_t dilation, bool ceil_mode);
 
+// clang-format off
 #define LITZ_SHAPE_RULES(X)                                                                                               \
   X(broadcast) X(same_shape) X(same_pair) X(device_copy) X(reduce) X(reduce_one) X(reduce_pair) X(view) X(reshape)        \
   X(permute) X(expand) X(slice) X(select) X(unsqueeze) X(squeeze) X(same_view) X(as_strided) X(unfold) X(diagonal)        \
   X(view_dtype) X(cat) X(pad) X(gather) X(index) X(embedding) X(full) X(iota) X(max_pool) X(avg_pool) X(adaptive_pool)    \
   X(mm) X(addmm) X(bmm) X(baddbmm) X(convolution)
+// clang-format on
 #define LITZ_DECLARE_RULE(name) std::vector<TensorMeta> shape_##name(const RuleCall& call);
 LITZ_SHAPE_RULES(LITZ_DECLARE_RULE)
 #undef LITZ_DECLARE_RULE

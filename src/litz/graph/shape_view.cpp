@@ -15,9 +15,7 @@ TensorMeta view_of(const RuleCall& call, std::vector<Expr> sizes, std::vector<Ex
   return m;
 }
 
-Expr offset_of(const RuleCall& call, const TensorMeta& m) {
-  return m.storage_offset ? m.storage_offset : call.context.integer(0);
-}
+Expr offset_of(const RuleCall& call, const TensorMeta& m) { return m.storage_offset ? m.storage_offset : call.context.integer(0); }
 
 int64_t dim_of(const RuleCall& call, std::string_view name, size_t rank) { return wrap_dim(call.integer(name), rank); }
 
@@ -247,9 +245,7 @@ std::vector<TensorMeta> shape_view_dtype(const RuleCall& call) {
   if (from == to) return {m};
   if (m.rank() == 0) user_error("{}: a tensor without dimensions keeps its element size", call.op.name);
   // The last dimension is dense; offsets and the other strides are counted in new elements.
-  auto rescale = [&](Expr e) {
-    return from > to ? e * (from / to) : floor_div(e, call.context.integer(to / from));
-  };
+  auto rescale = [&](Expr e) { return from > to ? e * (from / to) : floor_div(e, call.context.integer(to / from)); };
   m.sizes.back() = rescale(m.sizes.back());
   for (size_t i = 0; i + 1 < m.rank(); ++i) m.strides[i] = rescale(m.strides[i]);
   if (m.storage_offset) m.storage_offset = rescale(m.storage_offset);

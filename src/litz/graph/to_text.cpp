@@ -108,8 +108,7 @@ std::string value_text(Value value) {
 std::string to_text(const TensorMeta& m) {
   if (m.is_none) return "none";
   std::string text = fmt::format("{}{}", dtype_name(m.dtype), expr_list(m.sizes));
-  if (!m.sizes.empty() && m.strides != contiguous_strides(m.sizes[0].context(), m.sizes))
-    text += " strides " + expr_list(m.strides);
+  if (!m.sizes.empty() && m.strides != contiguous_strides(m.sizes[0].context(), m.sizes)) text += " strides " + expr_list(m.strides);
   if (m.storage_offset && !m.storage_offset.is_integer(0)) text += fmt::format(" offset [{}]", to_string(m.storage_offset));
   if (!(m.device == Device())) text += " on " + device_text(m.device);
   return text;

@@ -12,8 +12,7 @@ bool element_fits(const SchemaArgument& type, const Argument& a) {
     case ArgType::kTensor:  // a number in place of a tensor is PyTorch's wrapped number
       if (a.is<Value>()) return true;
       [[fallthrough]];
-    case ArgType::kScalar:
-      return a.is<int64_t>() || a.is<double>() || a.is<bool>() || a.is<std::complex<double>>() || a.is<Expr>();
+    case ArgType::kScalar: return a.is<int64_t>() || a.is<double>() || a.is<bool>() || a.is<std::complex<double>>() || a.is<Expr>();
     case ArgType::kInt:
     case ArgType::kSymInt: return a.is<int64_t>() || a.is<Expr>();
     case ArgType::kFloat: return a.is<double>() || a.is<Expr>();
@@ -120,8 +119,7 @@ class Verifier {
     bool has_list = false;
     for (const auto& r : n.op->returns) has_list |= r.is_list || r.type == ArgType::kOther;
     const size_t results = n.outputs.size() + n.symbol_outputs.size();
-    expect(has_list || results == n.op->returns.size(), "{} results, expected {} as in \"{}\"", results, n.op->returns.size(),
-           n.op->text);
+    expect(has_list || results == n.op->returns.size(), "{} results, expected {} as in \"{}\"", results, n.op->returns.size(), n.op->text);
   }
 
   void define(const Node& n) {

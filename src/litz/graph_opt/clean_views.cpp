@@ -61,9 +61,9 @@ class ViewCleaner {
   /// written later or leaves the graph.
   bool changes_nothing(const Node& n, Value source) const {
     if (!is_same_view(n.outputs[0], source.meta())) return false;
-    return is_one_of(n.op->name, {"aten.alias", "aten.detach", "aten.lift_fresh", "aten.reshape", "aten.view", "aten.permute", "aten.expand",
-                                  "aten.slice.Tensor", "aten.squeeze.dims", "aten.as_strided", "aten.view.dtype", "aten.t",
-                                  "aten.transpose.int"});
+    return is_one_of(n.op->name,
+                     {"aten.alias", "aten.detach", "aten.lift_fresh", "aten.reshape", "aten.view", "aten.permute", "aten.expand",
+                      "aten.slice.Tensor", "aten.squeeze.dims", "aten.as_strided", "aten.view.dtype", "aten.t", "aten.transpose.int"});
   }
 
   /// Rewrites n to start from its source's source where one view says both.

@@ -24,9 +24,7 @@ bool holds_all(DType wide, DType narrow) {
   }
 }
 
-bool is_built_cast(const Node& n) {
-  return n.kind == NodeKind::kCall && !n.is_imported && n.op->name == "prims.convert_element_type";
-}
+bool is_built_cast(const Node& n) { return n.kind == NodeKind::kCall && !n.is_imported && n.op->name == "prims.convert_element_type"; }
 
 /// The value that this node repeats, or null.
 Value repeated(const Node& n) {

@@ -100,14 +100,13 @@ int32_t GraphImport::schema(std::string_view text) {
 }
 
 int32_t GraphImport::call(std::string_view name, int32_t schema, std::vector<Argument> arguments, std::vector<TensorMeta> results,
-                           std::span<const int32_t> symbols, const SourceLine* source) {
+                          std::span<const int32_t> symbols, const SourceLine* source) {
   if (schema < 0 || schema >= static_cast<int32_t>(schemas_.size())) user_error("schema {} of {}", schema, schemas_.size());
   Node* node = graph_->new_node(NodeKind::kCall, name);
   node->op = schemas_[static_cast<size_t>(schema)];
   if (arguments.size() != node->op->arguments.size())
     user_error("{}: {} arguments, its schema has {}", node->op->name, arguments.size(), node->op->arguments.size());
-  for (size_t i = 0; i < arguments.size(); i++)
-    node->arguments.push_back(coerce_argument(node->op->arguments[i], std::move(arguments[i])));
+  for (size_t i = 0; i < arguments.size(); i++) node->arguments.push_back(coerce_argument(node->op->arguments[i], std::move(arguments[i])));
   node->outputs = std::move(results);
   for (int32_t symbol : symbols) node->symbol_outputs.push_back(expr(symbol));
   node->source = source;

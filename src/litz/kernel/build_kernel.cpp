@@ -38,7 +38,8 @@ std::unique_ptr<Kernel> build_once(const FusedGroup& group, const Schedule& sche
 
 }  // namespace
 
-std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options) {
+std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& schedule, const Target& target,
+                                     const KernelOptions& options) {
   std::unique_ptr<Kernel> kernel = build_once(group, schedule, target, options);
   if (target.facts().execution != ExecutionModel::kGridOfBlocks || kernel->scratch.empty()) return kernel;
   // Blocks have no scratch that another loop could read: rows that they cannot hold pass through memory.
@@ -76,8 +77,10 @@ Expr scratch_bytes(const Kernel& kernel) {
 
 DType accumulator_result_type(const Accumulator& a, int output) {
   switch (a.kind) {
-    case ReductionKind::kArgMin: case ReductionKind::kArgMax: return a.index_dtype;
-    case ReductionKind::kMinWithIndex: case ReductionKind::kMaxWithIndex: return output == 0 ? a.dtype : a.index_dtype;
+    case ReductionKind::kArgMin:
+    case ReductionKind::kArgMax: return a.index_dtype;
+    case ReductionKind::kMinWithIndex:
+    case ReductionKind::kMaxWithIndex: return output == 0 ? a.dtype : a.index_dtype;
     default: return a.dtype;
   }
 }

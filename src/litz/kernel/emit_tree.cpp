@@ -161,8 +161,9 @@ class TreeEmitter {
     for (Expr s : free_symbols(expr)) {
       if (auto axis = level_of_axis_.find(s); axis != level_of_axis_.end()) level = std::max(level, axis->second);
       else if (auto bound = bound_.find(s); bound != bound_.end()) level = std::max(level, value_level_[bound->second]);
-      else LITZ_CHECK(s.symbol_kind() != SymbolKind::kAxis && s.symbol_kind() != SymbolKind::kIndirect, "{}: {} is not known here",
-                      kernel_->name, s.symbol_name());
+      else
+        LITZ_CHECK(s.symbol_kind() != SymbolKind::kAxis && s.symbol_kind() != SymbolKind::kIndirect, "{}: {} is not known here",
+                   kernel_->name, s.symbol_name());
     }
     return level;
   }
@@ -223,7 +224,8 @@ class TreeEmitter {
   /// The operand's own operand, where a cast there and back changes nothing or may be dropped.
   KernelValue drop_cast(const Instr& instr, KernelValue operand) {
     const KernelStatement* inner = definition(operand);
-    if (!inner || inner->kind != KernelOp::kCompute || (inner->instr.op != Op::kCast && inner->instr.op != Op::kCastKept)) return kNoKernelValue;
+    if (!inner || inner->kind != KernelOp::kCompute || (inner->instr.op != Op::kCast && inner->instr.op != Op::kCastKept))
+      return kNoKernelValue;
     const KernelValue source = inner->operands[0];
     if (kernel_->values[source].dtype != instr.dtype) return kNoKernelValue;
     const bool there_is_wide = compute_type(instr.dtype) == inner->instr.dtype && instr.dtype != inner->instr.dtype;
@@ -327,9 +329,14 @@ class TreeEmitter {
 
   DType accumulator_type(const PlannedMember& member) const {
     switch (member.reduction) {
-      case ReductionKind::kAny: case ReductionKind::kAll: return DType::kBool;
-      case ReductionKind::kMin: case ReductionKind::kMax: return compute_type(member.body.yield_dtype(0));
-      case ReductionKind::kArgMin: case ReductionKind::kArgMax: case ReductionKind::kMinWithIndex: case ReductionKind::kMaxWithIndex:
+      case ReductionKind::kAny:
+      case ReductionKind::kAll: return DType::kBool;
+      case ReductionKind::kMin:
+      case ReductionKind::kMax: return compute_type(member.body.yield_dtype(0));
+      case ReductionKind::kArgMin:
+      case ReductionKind::kArgMax:
+      case ReductionKind::kMinWithIndex:
+      case ReductionKind::kMaxWithIndex:
         return member.body.yield_dtype(0) == DType::kBool ? DType::kUInt8 : compute_type(member.body.yield_dtype(0));
       default: return member.accumulate;
     }
@@ -376,9 +383,7 @@ class TreeEmitter {
     return results;
   }
 
-  static bool sums_floats(const Accumulator& a) {
-    return a.kind == ReductionKind::kSum && is_floating(a.dtype);
-  }
+  static bool sums_floats(const Accumulator& a) { return a.kind == ReductionKind::kSum && is_floating(a.dtype); }
 
   /// The loop among the reduced ones (index into nest.axes) that moves partial sums on, and after how many iterations; or none.
   std::pair<size_t, int> choose_cascade(const PlannedNest& nest, bool has_sums) const {
@@ -425,7 +430,8 @@ class TreeEmitter {
   }
 
   void store_results(const PlannedMember& member, const std::vector<KernelValue>& results, const Substitution& indirect) {
-    LITZ_CHECK(results.size() >= member.stores.size(), "{}: {} results for {} outputs", member.operation->name, results.size(), member.stores.size());
+    LITZ_CHECK(results.size() >= member.stores.size(), "{}: {} results for {} outputs", member.operation->name, results.size(),
+               member.stores.size());
     for (size_t k = 0; k < member.stores.size(); ++k) store(member, member.stores[k], results[k], indirect);
   }
 

@@ -41,8 +41,7 @@ class IndexFolder {
     const bool is_integer = instr.dtype == DType::kInt64 || instr.dtype == DType::kInt32;
     const bool is_truth = instr.dtype == DType::kBool;
     switch (instr.op) {
-      case Op::kConstant:
-        return (is_integer || is_truth) && !instr.number.is_float ? context_.integer(instr.number.integer) : Expr();
+      case Op::kConstant: return (is_integer || is_truth) && !instr.number.is_float ? context_.integer(instr.number.integer) : Expr();
       case Op::kIndexExpr: return is_integer || is_truth ? instr.expr : Expr();
       case Op::kEq: return is_integer && at(0) && at(1) ? eq(at(0), at(1)) : Expr();
       case Op::kNe: return is_integer && at(0) && at(1) ? ne(at(0), at(1)) : Expr();

@@ -35,9 +35,11 @@ bool needs_finished(const PlannedMember& member, const PlannedNest& nest) {
 
 bool can_join(const PlannedMember& member, const PlannedNest& nest) {
   const PlannedMember& first = *nest.members.front();
-  if (!same_axes(local_axes(member), local_axes(first)) || member.lane_axis != first.lane_axis || needs_finished(member, nest)) return false;
+  if (!same_axes(local_axes(member), local_axes(first)) || member.lane_axis != first.lane_axis || needs_finished(member, nest))
+    return false;
   if (!accumulates(member)) return true;
-  return std::ranges::all_of(nest.members, [&](const PlannedMember* m) { return !accumulates(*m) || same_axes(m->reduced, member.reduced); });
+  return std::ranges::all_of(nest.members,
+                             [&](const PlannedMember* m) { return !accumulates(*m) || same_axes(m->reduced, member.reduced); });
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ struct KernelParameter {
   std::string name;
   Buffer* buffer = nullptr;  // tensors: the storage's representative; pointer to its first element with the buffer's offset applied
   DType dtype = DType::kFloat32;
-  Expr number;               // kNumber: a size symbol of the call
+  Expr number;  // kNumber: a size symbol of the call
 };
 
 /// Memory private to one iteration of the parallel loops (of one thread at a time).
@@ -60,23 +60,24 @@ struct Memory {
 struct Accumulator {
   std::string name;
   ReductionKind kind = ReductionKind::kSum;
-  DType dtype = DType::kFloat32;        // of the combined value
-  DType index_dtype = DType::kInt64;    // of the index that kinds with an index carry
-  bool is_scan = false;                 // finished after every update
-  std::vector<const KernelLoop*> lanes; // lane loops between init and finish: partial results are kept apart over them until finish
+  DType dtype = DType::kFloat32;         // of the combined value
+  DType index_dtype = DType::kInt64;     // of the index that kinds with an index carry
+  bool is_scan = false;                  // finished after every update
+  std::vector<const KernelLoop*> lanes;  // lane loops between init and finish: partial results are kept apart over them until finish
 };
 
 struct KernelStatement {
   KernelOp kind = KernelOp::kCompute;
-  KernelValue result = kNoKernelValue;   // kFinish of several values: result, result + 1, ...
-  Instr instr;                           // kCompute, kLoad (dtype, number of the other value): op, dtype, attributes
-  std::vector<KernelValue> operands;     // kCompute: as the op's, kNoKernelValue where absent; kLoad: [predicate]; kStore: value, [predicate]; kUpdate: values
-  Memory memory;                         // kLoad, kStore
-  Expr offset;                           // kLoad, kStore: elements
+  KernelValue result = kNoKernelValue;  // kFinish of several values: result, result + 1, ...
+  Instr instr;                          // kCompute, kLoad (dtype, number of the other value): op, dtype, attributes
+  std::vector<KernelValue>
+      operands;   // kCompute: as the op's, kNoKernelValue where absent; kLoad: [predicate]; kStore: value, [predicate]; kUpdate: values
+  Memory memory;  // kLoad, kStore
+  Expr offset;    // kLoad, kStore: elements
   ScatterMode mode = ScatterMode::kStore;  // kStore
-  int accumulator = -1;                  // kInit, kUpdate, kFinish
-  std::unique_ptr<KernelLoop> loop;      // kLoop
-  const Operation* source = nullptr;     // for comments
+  int accumulator = -1;                    // kInit, kUpdate, kFinish
+  std::unique_ptr<KernelLoop> loop;        // kLoop
+  const Operation* source = nullptr;       // for comments
 };
 
 struct KernelLoop {
@@ -118,7 +119,7 @@ struct Kernel {
 };
 
 struct KernelOptions {
-  bool strict_numerics = false;  // keep every rounding that eager makes between ops
+  bool strict_numerics = false;     // keep every rounding that eager makes between ops
   bool internal_in_memory = false;  // what members pass on goes through the program's buffers, not through scratch
 };
 

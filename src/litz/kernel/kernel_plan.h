@@ -20,21 +20,21 @@ struct PlannedMember {
   OperationKind kind = OperationKind::kPointwise;
   ReductionKind reduction = ReductionKind::kSum;
   DType accumulate = DType::kFloat32;
-  std::vector<Expr> kept;     // local axes over which results differ, outermost first
-  std::vector<Expr> reduced;  // local axes that are reduced or scanned
-  Body body;                  // legal numerics; a load has one coordinate: its offset
-  std::vector<Memory> loads;  // per instruction: where a load reads
+  std::vector<Expr> kept;            // local axes over which results differ, outermost first
+  std::vector<Expr> reduced;         // local axes that are reduced or scanned
+  Body body;                         // legal numerics; a load has one coordinate: its offset
+  std::vector<Memory> loads;         // per instruction: where a load reads
   std::vector<PlannedStore> stores;  // per output; without a buffer: nobody reads it
-  Expr lane_axis;             // of `kept`: the loop that must have the lanes; null: order_axes chooses
+  Expr lane_axis;                    // of `kept`: the loop that must have the lanes; null: order_axes chooses
 };
 
 /// Consecutive members that run in one loop nest inside an outer iteration.
 struct PlannedNest {
   std::vector<PlannedMember*> members;
-  std::vector<Expr> axes;     // loops, outermost first: kept ones, then reduced ones
-  size_t kept_count = 0;      // of reductions and scans; without any: all
-  Expr lane_axis;             // the loop with lanes, or null
-  int step = 1;               // its values per iteration
+  std::vector<Expr> axes;  // loops, outermost first: kept ones, then reduced ones
+  size_t kept_count = 0;   // of reductions and scans; without any: all
+  Expr lane_axis;          // the loop with lanes, or null
+  int step = 1;            // its values per iteration
 };
 
 struct KernelPlan {
@@ -50,7 +50,7 @@ struct KernelPlan {
   std::vector<KernelParameter> parameters;
   std::vector<KernelScratch> scratch;
   std::vector<std::unique_ptr<Buffer>> temporaries;  // that steps make: scratch without a buffer of the program
-  std::vector<PlannedNest> nests;  // from form_nests on
+  std::vector<PlannedNest> nests;                    // from form_nests on
   /// The outer axis that has lanes (then it is the last of `axes`), or null: then each nest has lanes of its own.
   Expr outer_lane_axis;
   int outer_step = 1;

@@ -13,9 +13,20 @@ bool is_narrow(DType dtype) { return compute_type(dtype) != dtype; }
 /// Ops whose result is exact in the narrow type when the operands are.
 bool is_exact(Op op) {
   switch (op) {
-    case Op::kNeg: case Op::kAbs: case Op::kSign: case Op::kMinimum: case Op::kMaximum: case Op::kFmin: case Op::kFmax:
-    case Op::kWhere: case Op::kRelu: case Op::kCopysign: case Op::kCeil: case Op::kFloor: case Op::kTrunc: case Op::kRound:
-      return true;
+    case Op::kNeg:
+    case Op::kAbs:
+    case Op::kSign:
+    case Op::kMinimum:
+    case Op::kMaximum:
+    case Op::kFmin:
+    case Op::kFmax:
+    case Op::kWhere:
+    case Op::kRelu:
+    case Op::kCopysign:
+    case Op::kCeil:
+    case Op::kFloor:
+    case Op::kTrunc:
+    case Op::kRound: return true;
     default: return false;
   }
 }
@@ -48,9 +59,7 @@ class NumericsLegalizer {
 
   ValueId rewrite_cast(const Instr& instr, ValueId operand) {
     const bool kept = strict_ || instr.op == Op::kCastKept;
-    if (!is_narrow(instr.dtype)) {
-      return type_of(operand) == instr.dtype ? operand : cast(operand, instr.dtype, instr.op);
-    }
+    if (!is_narrow(instr.dtype)) { return type_of(operand) == instr.dtype ? operand : cast(operand, instr.dtype, instr.op); }
     if (kept) return rounded(operand, instr.dtype, instr.op);
     return type_of(operand) == compute_type(instr.dtype) ? operand : cast(operand, compute_type(instr.dtype));
   }
@@ -70,7 +79,8 @@ class NumericsLegalizer {
     }
     const bool narrow = is_narrow(source.dtype);
     switch (source.op) {
-      case Op::kCast: case Op::kCastKept: return rewrite_cast(source, instr.operands[0]);
+      case Op::kCast:
+      case Op::kCastKept: return rewrite_cast(source, instr.operands[0]);
       case Op::kBitcast: return rewrite_bitcast(source, in_.instrs[source.operands[0]], instr.operands[0]);
       case Op::kLoad: {
         ValueId loaded = push(std::move(instr));

@@ -13,7 +13,7 @@
 namespace litz {
 namespace {
 
-constexpr int64_t kWholeElements = 8192;   // of a row that one block holds in registers
+constexpr int64_t kWholeElements = 8192;      // of a row that one block holds in registers
 constexpr int64_t kReductionElements = 2048;  // of a block that reduces
 constexpr int64_t kTileSide = 32;
 
@@ -52,7 +52,8 @@ void share_out_single_member(KernelPlan& plan) {
   if (plan.members.size() != 1 || !plan.members[0].reduced.empty()) return;
   PlannedMember& member = plan.members[0];
   const bool is_apart = member.kind == OperationKind::kPointwise ||
-                        (member.kind == OperationKind::kScatter && std::ranges::none_of(member.stores, [](const PlannedStore& s) { return s.mode == ScatterMode::kMul; }));
+                        (member.kind == OperationKind::kScatter &&
+                         std::ranges::none_of(member.stores, [](const PlannedStore& s) { return s.mode == ScatterMode::kMul; }));
   if (!is_apart) return;
   plan.axes.insert(plan.axes.end(), member.kept.begin(), member.kept.end());
   member.kept.clear();

@@ -68,13 +68,10 @@ bool merge_some_pair(KernelPlan& plan, const std::vector<Expr>& axes, CanMerge c
 }  // namespace
 
 void merge_axes(KernelPlan& plan) {
-  while (merge_some_pair(plan, plan.axes, can_merge_outer)) {
-  }
+  while (merge_some_pair(plan, plan.axes, can_merge_outer)) {}
   for (size_t k = 0; k < plan.members.size(); ++k) {
-    while (merge_some_pair(plan, plan.members[k].kept, can_merge_local)) {
-    }
-    while (merge_some_pair(plan, plan.members[k].reduced, can_merge_local)) {
-    }
+    while (merge_some_pair(plan, plan.members[k].kept, can_merge_local)) {}
+    while (merge_some_pair(plan, plan.members[k].reduced, can_merge_local)) {}
   }
 }
 

@@ -266,7 +266,8 @@ class MemberPlanner {
     KernelParameter& p = plan_.parameters[member.stores[0].memory.index];
     if (op.scatter_base) {
       LITZ_CHECK(storage_representative(*op.scatter_base, *plan_.schedule) == storage_representative(*op.outputs[0], *plan_.schedule),
-                 "{}: the scatter's output {} does not share storage with its base {}", op.name, op.outputs[0]->name, op.scatter_base->name);
+                 "{}: the scatter's output {} does not share storage with its base {}", op.name, op.outputs[0]->name,
+                 op.scatter_base->name);
       p.kind = KernelParameter::kInOut;
     }
     if (plan_.facts->has_atomics && op.scatter_mode != ScatterMode::kMul) return;

@@ -65,7 +65,8 @@ class KernelPrinter {
   std::string value(KernelValue v) const { return v == kNoKernelValue ? "_" : fmt::format("v{}", v); }
   std::string result(KernelValue v) const {
     const KernelValueInfo& info = kernel_.values[v];
-    return fmt::format("v{}: {}{}", v, dtype_name(info.dtype), info.varies.empty() ? "" : fmt::format("<{}>", to_string(info.varies.back()->step)));
+    return fmt::format("v{}: {}{}", v, dtype_name(info.dtype),
+                       info.varies.empty() ? "" : fmt::format("<{}>", to_string(info.varies.back()->step)));
   }
 
   void write(const std::vector<KernelStatement>& body) {
@@ -79,7 +80,8 @@ class KernelPrinter {
       case KernelOp::kLoop: return write_loop(*s.loop);
       case KernelOp::kLoad: return line("{} = load {}{}", result(s.result), memory(s), s.operands.empty() ? "" : " if" + operands);
       case KernelOp::kStore: return line("store{} {} ={}", mode_name(s.mode), memory(s), operands);
-      case KernelOp::kInit: return line("{} = {}.init", kernel_.accumulators[s.accumulator].name, reduction_name(kernel_.accumulators[s.accumulator].kind));
+      case KernelOp::kInit:
+        return line("{} = {}.init", kernel_.accumulators[s.accumulator].name, reduction_name(kernel_.accumulators[s.accumulator].kind));
       case KernelOp::kUpdate: return line("{}.update{}", kernel_.accumulators[s.accumulator].name, operands);
       case KernelOp::kFinish: {
         const Accumulator& a = kernel_.accumulators[s.accumulator];

@@ -70,7 +70,9 @@ class WelfordSplitter {
     for (Expr axis : welford_.kept) sizes.push_back(axis.extent());
     return flatten(*plan_.context, welford_.kept, sizes);
   }
-  PlannedStore store_to(Memory memory) const { return PlannedStore{plan_.scratch[memory.index].buffer, memory, position(), ScatterMode::kStore}; }
+  PlannedStore store_to(Memory memory) const {
+    return PlannedStore{plan_.scratch[memory.index].buffer, memory, position(), ScatterMode::kStore};
+  }
 
   static ValueId push(PlannedMember& member, Op op, DType dtype, std::array<ValueId, 3> operands, Memory memory = {}) {
     Instr instr;

@@ -19,8 +19,8 @@ bool is_far(Expr c) { return c && !c.is_integer(0) && std::abs(estimate(c)) >= 1
 
 bool is_pure_pointwise(const KernelPlan& plan) {
   return plan.serial_axes.empty() && std::ranges::all_of(plan.members, [](const PlannedMember& m) {
-    return m.kind == OperationKind::kPointwise && m.kept.empty() && m.reduced.empty();
-  });
+           return m.kind == OperationKind::kPointwise && m.kept.empty() && m.reduced.empty();
+         });
 }
 
 /// The axis along which most is contiguous, stores counting more.
@@ -77,7 +77,11 @@ int64_t tile_of(Expr axis) {
 class TransposeTiler {
  public:
   TransposeTiler(KernelPlan& plan, Expr main, Expr other)
-      : plan_(plan), main_(main), other_(other), main_tile_(tile_of(main)), other_tile_(tile_of(other)) {}
+      : plan_(plan),
+        main_(main),
+        other_(other),
+        main_tile_(tile_of(main)),
+        other_tile_(tile_of(other)) {}
 
   void run() {
     // Offsets decide which loads cross, so they are found before the axes change.

@@ -55,7 +55,9 @@ class DeadRemover {
     switch (s.kind) {
       case KernelOp::kLoop: return !s.loop->body.empty() || s.loop->is_parallel;  // a parallel loop is part of the range
       case KernelOp::kStore: return !s.memory.is_scratch || loaded_[s.memory.index];
-      case KernelOp::kInit: case KernelOp::kUpdate: case KernelOp::kFinish: return true;
+      case KernelOp::kInit:
+      case KernelOp::kUpdate:
+      case KernelOp::kFinish: return true;
       case KernelOp::kCompute:
         if (s.instr.op == Op::kCheckIndex || s.instr.op == Op::kAssertTrue) return true;
         if (s.instr.op == Op::kIndirect) return symbols_.contains(s.instr.expr);
@@ -175,8 +177,12 @@ std::vector<bool> nonzero_constants(const Kernel& kernel) {
 bool can_fail(const KernelStatement& s, const std::vector<bool>& nonzero) {
   if (s.kind != KernelOp::kCompute) return false;
   switch (s.instr.op) {
-    case Op::kCheckIndex: case Op::kAssertTrue: return true;
-    case Op::kTruncDiv: case Op::kFloorDiv: case Op::kFmod: case Op::kRemainder: return !is_floating(s.instr.dtype) && !nonzero[s.operands[1]];
+    case Op::kCheckIndex:
+    case Op::kAssertTrue: return true;
+    case Op::kTruncDiv:
+    case Op::kFloorDiv:
+    case Op::kFmod:
+    case Op::kRemainder: return !is_floating(s.instr.dtype) && !nonzero[s.operands[1]];
     default: return false;
   }
 }
@@ -196,7 +202,8 @@ void narrow_indices(Kernel& kernel) {
   for_each_statement(kernel.body, [&](const KernelStatement& s) {
     if (!s.offset) return;
     ValueRange range = s.offset.range();
-    if (range.lower < std::numeric_limits<int32_t>::min() || range.upper > std::numeric_limits<int32_t>::max()) kernel.narrow_indices = false;
+    if (range.lower < std::numeric_limits<int32_t>::min() || range.upper > std::numeric_limits<int32_t>::max())
+      kernel.narrow_indices = false;
   });
 }
 

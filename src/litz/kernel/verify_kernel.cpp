@@ -30,13 +30,14 @@ class KernelVerifier {
     if (!expr) return;
     for (Expr s : free_symbols(expr)) {
       const bool is_number = s.symbol_kind() == SymbolKind::kSize || s.symbol_kind() == SymbolKind::kUnbacked;
-      LITZ_CHECK(symbols_.contains(s) || (!is_inside && is_number), "{}: {} uses {}, which is not known there", kernel_.name, to_string(expr), s.symbol_name());
+      LITZ_CHECK(symbols_.contains(s) || (!is_inside && is_number), "{}: {} uses {}, which is not known there", kernel_.name,
+                 to_string(expr), s.symbol_name());
     }
   }
 
   void use(KernelValue v) const {
-    LITZ_CHECK(v == kNoKernelValue || (v >= 0 && v < static_cast<KernelValue>(defined_.size()) && defined_[v]), "{}: v{} is used before it is defined or outside its body",
-               kernel_.name, v);
+    LITZ_CHECK(v == kNoKernelValue || (v >= 0 && v < static_cast<KernelValue>(defined_.size()) && defined_[v]),
+               "{}: v{} is used before it is defined or outside its body", kernel_.name, v);
   }
 
   void define(KernelValue v, std::vector<KernelValue>& here) {
@@ -58,7 +59,8 @@ class KernelVerifier {
     const KernelParameter::Kind kind = kernel_.parameters[s.memory.index].kind;
     const bool fits = s.kind == KernelOp::kLoad ? kind == KernelParameter::kInput || kind == KernelParameter::kInOut
                                                 : kind == KernelParameter::kOutput || kind == KernelParameter::kInOut;
-    LITZ_CHECK(fits, "{}: {} of parameter {} of another kind", kernel_.name, kernel_op_name(s.kind), kernel_.parameters[s.memory.index].name);
+    LITZ_CHECK(fits, "{}: {} of parameter {} of another kind", kernel_.name, kernel_op_name(s.kind),
+               kernel_.parameters[s.memory.index].name);
   }
 
   void walk(const std::vector<KernelStatement>& body, bool parallel_allowed) {
@@ -86,15 +88,18 @@ class KernelVerifier {
         case KernelOp::kUpdate: {
           const Accumulator& a = kernel_.accumulators[s.accumulator];
           LITZ_CHECK(open_[s.accumulator], "{}: {} is updated before its init", kernel_.name, a.name);
-          LITZ_CHECK(static_cast<int>(s.operands.size()) == accumulator_inputs(a), "{}: {} takes {} values, found {}", kernel_.name, a.name, accumulator_inputs(a), s.operands.size());
-          LITZ_CHECK(kernel_.values[s.operands[0]].dtype == a.dtype, "{}: {} of {} is updated with {}", kernel_.name, a.name, dtype_name(a.dtype), dtype_name(kernel_.values[s.operands[0]].dtype));
+          LITZ_CHECK(static_cast<int>(s.operands.size()) == accumulator_inputs(a), "{}: {} takes {} values, found {}", kernel_.name, a.name,
+                     accumulator_inputs(a), s.operands.size());
+          LITZ_CHECK(kernel_.values[s.operands[0]].dtype == a.dtype, "{}: {} of {} is updated with {}", kernel_.name, a.name,
+                     dtype_name(a.dtype), dtype_name(kernel_.values[s.operands[0]].dtype));
           break;
         }
         case KernelOp::kFinish:
           LITZ_CHECK(open_[s.accumulator], "{}: {} is finished before its init", kernel_.name, kernel_.accumulators[s.accumulator].name);
           for (int k = 0; k < accumulator_outputs(kernel_.accumulators[s.accumulator]); ++k) define(s.result + k, here);
           break;
-        case KernelOp::kLoad: case KernelOp::kStore: check_memory(s); break;
+        case KernelOp::kLoad:
+        case KernelOp::kStore: check_memory(s); break;
         case KernelOp::kCompute:
           if (s.instr.op == Op::kIndirect) {
             symbols_.insert(s.instr.expr);

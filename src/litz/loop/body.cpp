@@ -31,8 +31,7 @@ std::optional<Op> parse_op(std::string_view text) {
 }
 
 bool operator==(const Number& a, const Number& b) {
-  return a.is_float == b.is_float && a.integer == b.integer &&
-         std::bit_cast<uint64_t>(a.real) == std::bit_cast<uint64_t>(b.real);
+  return a.is_float == b.is_float && a.integer == b.integer && std::bit_cast<uint64_t>(a.real) == std::bit_cast<uint64_t>(b.real);
 }
 
 }  // namespace litz

@@ -86,17 +86,23 @@ class BodyBuilder {
   ValueId op(Op op, std::span<const ValueId> operands);
   ValueId op(Op o, std::initializer_list<ValueId> operands) { return op(o, std::span(operands.begin(), operands.size())); }
 
-#define LITZ_OP_1(name, E) ValueId name(ValueId a) { return op(Op::k##E, {a}); }
-#define LITZ_OP_2(name, E) ValueId name(ValueId a, ValueId b) { return op(Op::k##E, {a, b}); }
+#define LITZ_OP_1(name, E) \
+  ValueId name(ValueId a) { return op(Op::k##E, {a}); }
+#define LITZ_OP_2(name, E) \
+  ValueId name(ValueId a, ValueId b) { return op(Op::k##E, {a, b}); }
+  // clang-format off
   LITZ_OP_2(add, Add) LITZ_OP_2(sub, Sub) LITZ_OP_2(mul, Mul) LITZ_OP_2(div, Div) LITZ_OP_2(minimum, Minimum) LITZ_OP_2(maximum, Maximum)
   LITZ_OP_2(eq, Eq) LITZ_OP_2(ne, Ne) LITZ_OP_2(lt, Lt) LITZ_OP_2(le, Le) LITZ_OP_2(gt, Gt) LITZ_OP_2(ge, Ge)
   LITZ_OP_2(logical_and, LogicalAnd) LITZ_OP_2(logical_or, LogicalOr) LITZ_OP_1(logical_not, LogicalNot)
   LITZ_OP_1(neg, Neg) LITZ_OP_1(abs, Abs) LITZ_OP_1(exp, Exp) LITZ_OP_1(log, Log) LITZ_OP_1(sqrt, Sqrt) LITZ_OP_1(rsqrt, Rsqrt)
   LITZ_OP_1(tanh, Tanh) LITZ_OP_1(erf, Erf) LITZ_OP_1(sigmoid, Sigmoid) LITZ_OP_1(isnan, IsNan) LITZ_OP_1(floor, Floor) LITZ_OP_1(ceil, Ceil)
+  // clang-format on
 #undef LITZ_OP_1
 #undef LITZ_OP_2
 
-  DType dtype_of(ValueId v) const { return body_.instrs[v].result_dtype(); }
+                      DType dtype_of(ValueId v) const {
+    return body_.instrs[v].result_dtype();
+  }
   void yield(ValueId v) { body_.yields.push_back(v); }
   /// Coordinates outside the body (of a scatter) that name indirect symbols: these stay.
   void keep(Expr expr) { kept_.push_back(expr); }

@@ -31,11 +31,28 @@ bool is_same(const Instr& a, const Instr& b) {
 /// Ops whose result on constants is defined to the last bit on every target.
 bool is_exact(Op op) {
   switch (op) {
-    case Op::kCast: case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kDiv: case Op::kNeg: case Op::kAbs:
-    case Op::kMinimum: case Op::kMaximum: case Op::kSqrt: case Op::kReciprocal: case Op::kFloor: case Op::kCeil: case Op::kTrunc:
-    case Op::kBitwiseAnd: case Op::kBitwiseOr: case Op::kBitwiseXor: case Op::kBitwiseNot: case Op::kWhere: case Op::kRelu:
-    case Op::kShiftLeft: case Op::kShiftRight:
-      return true;
+    case Op::kCast:
+    case Op::kAdd:
+    case Op::kSub:
+    case Op::kMul:
+    case Op::kDiv:
+    case Op::kNeg:
+    case Op::kAbs:
+    case Op::kMinimum:
+    case Op::kMaximum:
+    case Op::kSqrt:
+    case Op::kReciprocal:
+    case Op::kFloor:
+    case Op::kCeil:
+    case Op::kTrunc:
+    case Op::kBitwiseAnd:
+    case Op::kBitwiseOr:
+    case Op::kBitwiseXor:
+    case Op::kBitwiseNot:
+    case Op::kWhere:
+    case Op::kRelu:
+    case Op::kShiftLeft:
+    case Op::kShiftRight: return true;
     default: return op_result(op) == OpResult::kBool;
   }
 }
@@ -113,7 +130,8 @@ ValueId BodyBuilder::check_index(ValueId value, Expr extent, ValueId predicate, 
   if (source.op == Op::kIndexExpr || source.op == Op::kConstant) {
     Expr index = source.op == Op::kIndexExpr ? source.expr : context_.integer(source.number.integer);
     if (litz::le(context_.integer(0), index).is_integer(1) && litz::lt(index, extent).is_integer(1)) return value;
-    if (litz::lt(index, context_.integer(0)).is_integer(1) && litz::le(-extent, index).is_integer(1)) return index_expr(index + extent, dtype);
+    if (litz::lt(index, context_.integer(0)).is_integer(1) && litz::le(-extent, index).is_integer(1))
+      return index_expr(index + extent, dtype);
   }
   Instr i;
   i.op = Op::kCheckIndex;
@@ -156,8 +174,8 @@ ValueId BodyBuilder::cast(ValueId value, DType dtype, bool kept) {
 }
 
 ValueId BodyBuilder::bitcast(ValueId value, DType dtype) {
-  LITZ_CHECK(dtype_bytes(dtype_of(value)) == dtype_bytes(dtype), "bitcast from {} to {}: sizes differ",
-             dtype_name(dtype_of(value)), dtype_name(dtype));
+  LITZ_CHECK(dtype_bytes(dtype_of(value)) == dtype_bytes(dtype), "bitcast from {} to {}: sizes differ", dtype_name(dtype_of(value)),
+             dtype_name(dtype));
   if (dtype_of(value) == dtype) return value;
   Instr i;
   i.op = Op::kBitcast;
@@ -166,13 +184,10 @@ ValueId BodyBuilder::bitcast(ValueId value, DType dtype) {
   return record(std::move(i));
 }
 
-ValueId BodyBuilder::where(ValueId condition, ValueId if_true, ValueId if_false) {
-  return op(Op::kWhere, {condition, if_true, if_false});
-}
+ValueId BodyBuilder::where(ValueId condition, ValueId if_true, ValueId if_false) { return op(Op::kWhere, {condition, if_true, if_false}); }
 
 ValueId BodyBuilder::op(Op o, std::span<const ValueId> operands) {
-  LITZ_CHECK(o > Op::kRandomUint && o != Op::kCast && o != Op::kCastKept && o != Op::kBitcast, "{} has a function of its own",
-             op_text(o));
+  LITZ_CHECK(o > Op::kRandomUint && o != Op::kCast && o != Op::kCastKept && o != Op::kBitcast, "{} has a function of its own", op_text(o));
   LITZ_CHECK(static_cast<int>(operands.size()) == op_operands(o), "{} with {} operands, it takes {}", op_text(o), operands.size(),
              op_operands(o));
   size_t typed = o == Op::kWhere ? 1 : 0;
@@ -180,7 +195,8 @@ ValueId BodyBuilder::op(Op o, std::span<const ValueId> operands) {
   for (size_t k = typed; k < operands.size(); ++k)
     LITZ_CHECK(dtype_of(operands[k]) == dtype, "{}: operand {} is {}, operand {} is {}, expected one type", op_text(o), typed,
                dtype_name(dtype), k, dtype_name(dtype_of(operands[k])));
-  if (o == Op::kWhere) LITZ_CHECK(dtype_of(operands[0]) == DType::kBool, "where: the condition is {}, expected bool", dtype_name(dtype_of(operands[0])));
+  if (o == Op::kWhere)
+    LITZ_CHECK(dtype_of(operands[0]) == DType::kBool, "where: the condition is {}, expected bool", dtype_name(dtype_of(operands[0])));
   if (ValueId folded = fold(o, operands); folded != kNoValue) return folded;
   Instr i;
   i.op = o;

@@ -6,12 +6,39 @@ namespace litz {
 
 bool is_heavy(Op op) {
   switch (op) {
-    case Op::kTruncDiv: case Op::kFloorDiv: case Op::kFmod: case Op::kRemainder: case Op::kExp: case Op::kLog: case Op::kSin: case Op::kCos:
-    case Op::kTanh: case Op::kErf: case Op::kSigmoid: case Op::kPow: case Op::kExp2: case Op::kExpm1: case Op::kLog2: case Op::kLog10:
-    case Op::kLog1p: case Op::kTan: case Op::kAsin: case Op::kAcos: case Op::kAtan: case Op::kSinh: case Op::kCosh: case Op::kAsinh:
-    case Op::kAcosh: case Op::kAtanh: case Op::kErfc: case Op::kErfinv: case Op::kLgamma: case Op::kDigamma: case Op::kAtan2:
-    case Op::kHypot: case Op::kRandomUint:
-      return true;
+    case Op::kTruncDiv:
+    case Op::kFloorDiv:
+    case Op::kFmod:
+    case Op::kRemainder:
+    case Op::kExp:
+    case Op::kLog:
+    case Op::kSin:
+    case Op::kCos:
+    case Op::kTanh:
+    case Op::kErf:
+    case Op::kSigmoid:
+    case Op::kPow:
+    case Op::kExp2:
+    case Op::kExpm1:
+    case Op::kLog2:
+    case Op::kLog10:
+    case Op::kLog1p:
+    case Op::kTan:
+    case Op::kAsin:
+    case Op::kAcos:
+    case Op::kAtan:
+    case Op::kSinh:
+    case Op::kCosh:
+    case Op::kAsinh:
+    case Op::kAcosh:
+    case Op::kAtanh:
+    case Op::kErfc:
+    case Op::kErfinv:
+    case Op::kLgamma:
+    case Op::kDigamma:
+    case Op::kAtan2:
+    case Op::kHypot:
+    case Op::kRandomUint: return true;
     default: return false;
   }
 }

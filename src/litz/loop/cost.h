@@ -5,8 +5,8 @@
 namespace litz {
 
 struct BodyCost {
-  int ops = 0;          // arithmetic instructions; constants, indices and loads do not count
-  int heavy_ops = 0;    // of these: transcendental, division, indirection
+  int ops = 0;        // arithmetic instructions; constants, indices and loads do not count
+  int heavy_ops = 0;  // of these: transcendental, division, indirection
   int loads = 0;
   int indirect_loads = 0;  // of these: at coordinates loaded from memory
 };

@@ -51,9 +51,7 @@ uint64_t largest_bits(const Format& f) {
   return 0;
 }
 
-uint64_t overflow_bits(const Format& f) {
-  return f.special == Special::kIeee ? largest_bits(f) + 1 : nan_bits(f);
-}
+uint64_t overflow_bits(const Format& f) { return f.special == Special::kIeee ? largest_bits(f) + 1 : nan_bits(f); }
 
 uint64_t encode_narrow(DType dtype, float value) {
   Format f = format_of(dtype);
@@ -84,10 +82,8 @@ double decode_narrow(DType dtype, uint64_t bits) {
   double value;
   if (f.special == Special::kNegativeZeroIsNan && bits == sign_bit(f)) return std::numeric_limits<double>::quiet_NaN();
   if (f.special != Special::kNegativeZeroIsNan && magnitude > largest_bits(f)) {
-    if (f.special == Special::kIeee && magnitude == largest_bits(f) + 1)
-      value = std::numeric_limits<double>::infinity();
-    else
-      return std::numeric_limits<double>::quiet_NaN();
+    if (f.special == Special::kIeee && magnitude == largest_bits(f) + 1) value = std::numeric_limits<double>::infinity();
+    else return std::numeric_limits<double>::quiet_NaN();
   } else {
     int exponent = static_cast<int>(magnitude >> f.mantissa_bits);
     double mantissa = static_cast<double>(magnitude & ((uint64_t{1} << f.mantissa_bits) - 1));

@@ -12,8 +12,8 @@ struct HostTensor {
   DType dtype = DType::kFloat32;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
-  std::byte* data = nullptr;     // of the element at coordinates 0
-  std::shared_ptr<void> owner;   // keeps the memory; null when the caller does
+  std::byte* data = nullptr;    // of the element at coordinates 0
+  std::shared_ptr<void> owner;  // keeps the memory; null when the caller does
 
   /// Row-major, zeroed, of its own memory.
   static HostTensor zeros(DType dtype, std::vector<int64_t> sizes);

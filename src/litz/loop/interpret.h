@@ -26,9 +26,12 @@ concept BodyHandler = requires(H h, const Instr& i, const typename H::Value v, c
   { h.check_index(i, v, p) } -> std::convertible_to<typename H::Value>;
   { h.assert_true(i, v) } -> std::convertible_to<typename H::Value>;
   { h.random_uint(i, v, v) } -> std::convertible_to<typename H::Value>;
-#define LITZ_CALL_1(name) { h.name(i, v) } -> std::convertible_to<typename H::Value>;
-#define LITZ_CALL_2(name) { h.name(i, v, v) } -> std::convertible_to<typename H::Value>;
-#define LITZ_CALL_3(name) { h.name(i, v, v, v) } -> std::convertible_to<typename H::Value>;
+#define LITZ_CALL_1(name) \
+  { h.name(i, v) } -> std::convertible_to<typename H::Value>;
+#define LITZ_CALL_2(name) \
+  { h.name(i, v, v) } -> std::convertible_to<typename H::Value>;
+#define LITZ_CALL_3(name) \
+  { h.name(i, v, v, v) } -> std::convertible_to<typename H::Value>;
 #define LITZ_OP(name, Enumerator, operands, ...) LITZ_CALL_##operands(name)
 #include "litz/loop/ops.def"
 #undef LITZ_CALL_1

@@ -48,7 +48,9 @@ class Cursor {
   std::string word() {
     skip();
     size_t end = position_;
-    while (end < text_.size() && (isalnum(static_cast<unsigned char>(text_[end])) || std::string_view("._@").find(text_[end]) != std::string_view::npos)) ++end;
+    while (end < text_.size() &&
+           (isalnum(static_cast<unsigned char>(text_[end])) || std::string_view("._@").find(text_[end]) != std::string_view::npos))
+      ++end;
     if (end == position_) fail("a name");
     std::string result(text_.substr(position_, end - position_));
     position_ = end;
@@ -105,7 +107,9 @@ class Cursor {
   std::string_view number_text() {
     skip();
     size_t end = position_;
-    while (end < text_.size() && (isalnum(static_cast<unsigned char>(text_[end])) || std::string_view("+-.").find(text_[end]) != std::string_view::npos)) ++end;
+    while (end < text_.size() &&
+           (isalnum(static_cast<unsigned char>(text_[end])) || std::string_view("+-.").find(text_[end]) != std::string_view::npos))
+      ++end;
     std::string_view t = text_.substr(position_, end - position_);
     position_ = end;
     return t;
@@ -128,7 +132,8 @@ Number number_of(Cursor& c, std::string_view t) {
   bool is_integer = t.find_first_of(".e") == std::string_view::npos;
   Number n;
   const char* end = t.data() + t.size();
-  if (is_integer ? std::from_chars(t.data(), end, n.integer).ptr != end : std::from_chars(t.data(), end, n.real).ptr != end) c.fail("a number");
+  if (is_integer ? std::from_chars(t.data(), end, n.integer).ptr != end : std::from_chars(t.data(), end, n.real).ptr != end)
+    c.fail("a number");
   n.is_float = !is_integer;
   return n;
 }

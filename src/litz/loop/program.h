@@ -68,20 +68,34 @@ enum class OperationKind : uint8_t {
   kExtern,     // a library or dispatcher call
 };
 
-enum class ReductionKind : uint8_t { kSum, kProd, kMin, kMax, kAny, kAll, kXorSum, kArgMin, kArgMax, kMinWithIndex, kMaxWithIndex, kWelford, kLogSumExp };
+enum class ReductionKind : uint8_t {
+  kSum,
+  kProd,
+  kMin,
+  kMax,
+  kAny,
+  kAll,
+  kXorSum,
+  kArgMin,
+  kArgMax,
+  kMinWithIndex,
+  kMaxWithIndex,
+  kWelford,
+  kLogSumExp
+};
 constexpr int kReductionKinds = 13;
 
 /// How many values the body yields and how many buffers come out, the identity, and whether the order of combining matters:
 /// one exhaustive table in reduction.cpp.
 struct ReductionTraits {
   std::string_view name;
-  int inputs;   // arg-reductions: value and logical index
+  int inputs;  // arg-reductions: value and logical index
   /// kWelford: mean and m2 (sum of squared deviations); kMinWithIndex: value and index; kLogSumExp: the maximum (0 where it is
   /// infinite, so that nothing below is NaN without cause) and the sum of exp(value - that); a scan of it has one output, the
   /// logarithm of the running sum.
   int outputs;
-  bool is_associative;   // as real numbers; floats round differently in another order
-  bool is_exact;         // any order of combining gives the same bits
+  bool is_associative;  // as real numbers; floats round differently in another order
+  bool is_exact;        // any order of combining gives the same bits
 };
 const ReductionTraits& reduction_traits(ReductionKind kind);
 std::string_view reduction_name(ReductionKind kind);
@@ -108,20 +122,20 @@ struct ExternTensor {
 };
 struct ExternArgument;
 using ExternArgumentList = std::vector<ExternArgument>;
-struct ExternArgument : std::variant<None, bool, int64_t, double, std::complex<double>, Expr, std::string, DType, Device, MemoryFormat, ExternTensor,
-                                     ExternArgumentList> {
+struct ExternArgument : std::variant<None, bool, int64_t, double, std::complex<double>, Expr, std::string, DType, Device, MemoryFormat,
+                                     ExternTensor, ExternArgumentList> {
   using variant::variant;
 };
 
 struct Operation {
   int id = 0;
   OperationKind kind = OperationKind::kPointwise;
-  std::string name;              // stable, from the source op
+  std::string name;  // stable, from the source op
   std::vector<Buffer*> outputs;
   std::vector<Expr> symbol_outputs;  // kExtern: integers that the call gives (item()): symbols, known from here on
   /// Iteration space: output dimensions first, then (kReduction) the reduced ones. Each is a symbol whose extent is the size.
   std::vector<Expr> axes;
-  int rank = 0;                  // axes[0, rank) index the outputs
+  int rank = 0;  // axes[0, rank) index the outputs
   Body body;
   ReductionKind reduction = ReductionKind::kSum;
   DType accumulate = DType::kFloat32;  // type in which a reduction or scan combines
@@ -151,7 +165,7 @@ class LoopProgram {
   explicit LoopProgram(std::shared_ptr<ExprContext> context) : context(std::move(context)) {}
   std::shared_ptr<ExprContext> context;
   std::string name;
-  std::vector<Buffer*> inputs;      // tensors among the graph's inputs, in order
+  std::vector<Buffer*> inputs;                          // tensors among the graph's inputs, in order
   std::vector<std::variant<Buffer*, Expr>> parameters;  // all of the graph's inputs, in order: tensors, and sizes as expressions
   std::vector<Operation*> operations;
   std::vector<ProgramOutput> outputs;

@@ -62,7 +62,8 @@ struct BodyPrinter : UniformHandler<BodyPrinter, std::string> {
     return line(fmt::format("indirect {} as {} < {}", v, name, names(i.expr.extent())));
   }
   std::string check_index(const Instr& i, const std::string& v, const std::string* p) {
-    return line(fmt::format("check_index {} < {}{}{}", v, names(i.expr), p ? " if " + *p : "", i.message.empty() ? "" : " " + quote(i.message)));
+    return line(
+        fmt::format("check_index {} < {}{}{}", v, names(i.expr), p ? " if " + *p : "", i.message.empty() ? "" : " " + quote(i.message)));
   }
   std::string assert_true(const Instr& i, const std::string& v) { return line(fmt::format("assert_true {} {}", v, quote(i.message))); }
   std::string random_uint(const Instr&, const std::string& a, const std::string& b) { return line(fmt::format("random_uint {} {}", a, b)); }
@@ -108,7 +109,9 @@ std::string argument_text(const ExternArgument& argument, const Names& names) {
     std::string operator()(bool v) const { return v ? "true" : "false"; }
     std::string operator()(int64_t v) const { return fmt::format("{}", v); }
     std::string operator()(double v) const { return real_text(v); }
-    std::string operator()(std::complex<double> v) const { return fmt::format("complex({}, {})", real_text(v.real()), real_text(v.imag())); }
+    std::string operator()(std::complex<double> v) const {
+      return fmt::format("complex({}, {})", real_text(v.real()), real_text(v.imag()));
+    }
     std::string operator()(Expr e) const { return fmt::format("({})", names(e)); }
     std::string operator()(const std::string& s) const { return quote(s); }
     std::string operator()(DType d) const { return fmt::format("dtype {}", dtype_name(d)); }
@@ -263,7 +266,8 @@ std::string to_text(const LoopProgram& program) {
   std::string out = fmt::format("program {}\n", program.name.empty() ? "main" : program.name);
   for (Expr s : symbols_of(program)) {
     ValueRange r = s.range();
-    out += fmt::format("  symbol {} {} in [{}, {}]", s.symbol_name(), symbol_kind_name(s.symbol_kind()), bound_text(r.lower), bound_text(r.upper));
+    out += fmt::format("  symbol {} {} in [{}, {}]", s.symbol_name(), symbol_kind_name(s.symbol_kind()), bound_text(r.lower),
+                       bound_text(r.upper));
     out += s.hint() ? fmt::format(" hint {}\n", *s.hint()) : "\n";
   }
   for (const auto& s : program.schemas())

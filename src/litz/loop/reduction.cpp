@@ -25,15 +25,13 @@ constexpr ReductionTraits kTraits[kReductionKinds] = {
 };
 
 Number lowest(DType dtype) {
-  if (is_floating(dtype))
-    return Number::of(has_infinity(dtype) ? -std::numeric_limits<double>::infinity() : -largest_finite(dtype));
+  if (is_floating(dtype)) return Number::of(has_infinity(dtype) ? -std::numeric_limits<double>::infinity() : -largest_finite(dtype));
   if (dtype_category(dtype) != DTypeCategory::kSigned) return Number::of(int64_t{0});
   return Number::of(static_cast<int64_t>(-(uint64_t{1} << (dtype_bytes(dtype) * 8 - 1))));
 }
 
 Number highest(DType dtype) {
-  if (is_floating(dtype))
-    return Number::of(has_infinity(dtype) ? std::numeric_limits<double>::infinity() : largest_finite(dtype));
+  if (is_floating(dtype)) return Number::of(has_infinity(dtype) ? std::numeric_limits<double>::infinity() : largest_finite(dtype));
   if (dtype == DType::kBool) return Number::of(int64_t{1});
   uint64_t all_ones = ~uint64_t{0} >> (64 - dtype_bytes(dtype) * 8);
   return Number::of(static_cast<int64_t>(dtype_category(dtype) == DTypeCategory::kSigned ? all_ones >> 1 : all_ones));

@@ -38,9 +38,10 @@ struct PointEvaluator : UniformHandler<PointEvaluator, Scalar> {
     if (predicate && predicate->is_zero()) return v;
     int64_t extent = evaluate(i.expr, symbols), index = v.integer;
     bool is_inside = dtype_category(v.dtype) == DTypeCategory::kUnsigned ? static_cast<uint64_t>(index) < static_cast<uint64_t>(extent)
-                                                                          : index >= -extent && index < extent;
+                                                                         : index >= -extent && index < extent;
     if (!is_inside)
-      user_error("IndexError: {}", i.message.empty() ? fmt::format("index {} is out of bounds for dimension with size {}", index, extent) : i.message);
+      user_error("IndexError: {}",
+                 i.message.empty() ? fmt::format("index {} is out of bounds for dimension with size {}", index, extent) : i.message);
     return scalar_of(v.dtype, index < 0 ? index + extent : index);
   }
   Scalar assert_true(const Instr& i, const Scalar& v) {
@@ -52,7 +53,9 @@ struct PointEvaluator : UniformHandler<PointEvaluator, Scalar> {
   }
   Scalar apply(const Instr& i, std::initializer_list<Scalar> operands) { return evaluate(i.op, i.dtype, operands); }
   using Base = UniformHandler<PointEvaluator, Scalar>;
-  static Scalar evaluate(Op op, DType dtype, std::initializer_list<Scalar> operands) { return litz::evaluate(op, dtype, std::span(operands.begin(), operands.size())); }
+  static Scalar evaluate(Op op, DType dtype, std::initializer_list<Scalar> operands) {
+    return litz::evaluate(op, dtype, std::span(operands.begin(), operands.size()));
+  }
   static int64_t evaluate(Expr e, const Values& v) { return litz::evaluate(e, v); }
 };
 
@@ -136,7 +139,8 @@ class Accumulator {
     bool v_nan = std::isnan(v.real), best_nan = std::isnan(best_.real);
     bool is_better = evaluate(is_max ? Op::kGt : Op::kLt, dtype_, std::array{v, best_}).integer != 0;
     bool is_tie = (v_nan && best_nan) || evaluate(Op::kEq, dtype_, std::array{v, best_}).integer != 0;
-    bool wins = index_ == kNoIndex || (v_nan && !best_nan) || (!best_nan && is_better) || (is_tie && (is_scan_ ? index > index_ : index < index_));
+    bool wins =
+        index_ == kNoIndex || (v_nan && !best_nan) || (!best_nan && is_better) || (is_tie && (is_scan_ ? index > index_ : index < index_));
     if (!wins) return;
     best_ = v;
     index_ = index;
@@ -190,7 +194,8 @@ class Machine {
       const auto* t = std::get_if<HostTensor>(&inputs.parameters[k]);
       if (!t) user_error("input {}: found a number, expected a tensor", b->name);
       if (t->dtype != b->dtype) user_error("input {}: found {}, expected {}", b->name, dtype_name(t->dtype), dtype_name(b->dtype));
-      if (t->sizes.size() != b->sizes.size()) user_error("input {}: found {} dimensions, expected {}", b->name, t->sizes.size(), b->sizes.size());
+      if (t->sizes.size() != b->sizes.size())
+        user_error("input {}: found {} dimensions, expected {}", b->name, t->sizes.size(), b->sizes.size());
       for (size_t d = 0; d < b->sizes.size(); ++d) bind_size(b->sizes[d], t->sizes[d], b->name);
       memory_[b] = *t;
     }
@@ -329,10 +334,11 @@ class Machine {
     if (externs_) result = externs_(op, arguments);
     else if (auto product = run_matrix_product(op, arguments)) result = std::move(*product);
     else user_error("the reference interpreter has no {}: pass an extern runner", op.callee->name);
-    LITZ_CHECK(result.tensors.size() == op.outputs.size(), "{} gave {} tensors, expected {}", op.callee->name, result.tensors.size(), op.outputs.size());
+    LITZ_CHECK(result.tensors.size() == op.outputs.size(), "{} gave {} tensors, expected {}", op.callee->name, result.tensors.size(),
+               op.outputs.size());
     for (size_t k = 0; k < op.outputs.size(); ++k) memory_[op.outputs[k]] = result.tensors[k];
-    LITZ_CHECK(result.symbols.size() == op.symbol_outputs.size(), "{} gave {} integers, expected {}", op.callee->name, result.symbols.size(),
-               op.symbol_outputs.size());
+    LITZ_CHECK(result.symbols.size() == op.symbol_outputs.size(), "{} gave {} integers, expected {}", op.callee->name,
+               result.symbols.size(), op.symbol_outputs.size());
     for (size_t k = 0; k < op.symbol_outputs.size(); ++k) symbols_[op.symbol_outputs[k]] = result.symbols[k];
   }
 

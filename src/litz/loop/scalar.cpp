@@ -26,9 +26,7 @@ int64_t wrap(DType dtype, int64_t v) {
 
 bool is_unsigned(DType d) { return dtype_category(d) == DTypeCategory::kUnsigned; }
 int bit_width(DType d) { return static_cast<int>(dtype_bytes(d)) * 8; }
-bool less(DType d, int64_t a, int64_t b) {
-  return d == DType::kUInt64 ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
-}
+bool less(DType d, int64_t a, int64_t b) { return d == DType::kUInt64 ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b; }
 
 int64_t float_to_integer(DType dtype, double v) {
   if (dtype == DType::kBool) return v != 0;
@@ -188,8 +186,10 @@ int64_t evaluate_integer(Op op, DType d, int64_t a, int64_t b) {
     case Op::kNeg: return static_cast<int64_t>(-u(a));
     case Op::kAbs: return !is_unsigned(d) && a < 0 ? static_cast<int64_t>(-u(a)) : a;
     case Op::kSign: return is_unsigned(d) ? a != 0 : (a > 0) - (a < 0);
-    case Op::kMinimum: case Op::kFmin: return less(d, a, b) ? a : b;
-    case Op::kMaximum: case Op::kFmax: return less(d, a, b) ? b : a;
+    case Op::kMinimum:
+    case Op::kFmin: return less(d, a, b) ? a : b;
+    case Op::kMaximum:
+    case Op::kFmax: return less(d, a, b) ? b : a;
     case Op::kBitwiseAnd: return a & b;
     case Op::kBitwiseOr: return a | b;
     case Op::kBitwiseXor: return a ^ b;
@@ -198,7 +198,10 @@ int64_t evaluate_integer(Op op, DType d, int64_t a, int64_t b) {
     case Op::kShiftRight:
       if (is_unsigned(d)) return b < 0 || b >= bit_width(d) ? 0 : static_cast<int64_t>(u(a) >> b);
       return a >> (b < 0 || b >= bit_width(d) ? std::min(bit_width(d) - 1, 63) : b);
-    case Op::kCeil: case Op::kFloor: case Op::kTrunc: case Op::kRound: return a;
+    case Op::kCeil:
+    case Op::kFloor:
+    case Op::kTrunc:
+    case Op::kRound: return a;
     case Op::kRelu: return !is_unsigned(d) && a < 0 ? 0 : a;
     case Op::kPow: return integer_power(a, b);
     default: LITZ_CHECK(false, "{} has no meaning for {}", op_text(op), dtype_name(d)); return 0;

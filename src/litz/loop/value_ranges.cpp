@@ -99,14 +99,32 @@ struct Ranges : UniformHandler<Ranges, ValueBounds> {
   ValueBounds compare(Op op, const ValueBounds& a, const ValueBounds& b) {
     bool ordered = a.is_nan_free && b.is_nan_free;
     constexpr ValueBounds kTrue{1, 1, true}, kFalse{0, 0, true};
-    bool less = a.upper < b.lower, less_equal = a.upper <= b.lower, greater = a.lower > b.upper, greater_equal = a.lower >= b.upper;
+    bool less = a.upper<b.lower, less_equal = a.upper <= b.lower, greater = a.lower> b.upper, greater_equal = a.lower >= b.upper;
     switch (op) {
-      case Op::kLt: if (less && ordered) return kTrue; if (greater_equal) return kFalse; break;
-      case Op::kLe: if (less_equal && ordered) return kTrue; if (greater) return kFalse; break;
-      case Op::kGt: if (greater && ordered) return kTrue; if (less_equal) return kFalse; break;
-      case Op::kGe: if (greater_equal && ordered) return kTrue; if (less) return kFalse; break;
-      case Op::kEq: if (less || greater) return kFalse; if (a.is_single() && b.is_single() && a.lower == b.lower) return kTrue; break;
-      case Op::kNe: if (less || greater) return kTrue; if (a.is_single() && b.is_single() && a.lower == b.lower) return kFalse; break;
+      case Op::kLt:
+        if (less && ordered) return kTrue;
+        if (greater_equal) return kFalse;
+        break;
+      case Op::kLe:
+        if (less_equal && ordered) return kTrue;
+        if (greater) return kFalse;
+        break;
+      case Op::kGt:
+        if (greater && ordered) return kTrue;
+        if (less_equal) return kFalse;
+        break;
+      case Op::kGe:
+        if (greater_equal && ordered) return kTrue;
+        if (less) return kFalse;
+        break;
+      case Op::kEq:
+        if (less || greater) return kFalse;
+        if (a.is_single() && b.is_single() && a.lower == b.lower) return kTrue;
+        break;
+      case Op::kNe:
+        if (less || greater) return kTrue;
+        if (a.is_single() && b.is_single() && a.lower == b.lower) return kFalse;
+        break;
       default: break;
     }
     return {0, 1, true};
@@ -124,7 +142,9 @@ struct Ranges : UniformHandler<Ranges, ValueBounds> {
         if (from_float && !v[0].is_nan_free) return bounds_of(i.dtype);
         return clamp(i.dtype, r);
       }
-      case Op::kAdd: case Op::kSub: case Op::kMul:
+      case Op::kAdd:
+      case Op::kSub:
+      case Op::kMul:
         if (i.dtype == DType::kBool) return {0, 1, true};
         return arithmetic(i, v[0], v[1]);
       case Op::kNeg: return clamp(i.dtype, {-v[0].upper, -v[0].lower, v[0].is_nan_free});
@@ -137,16 +157,26 @@ struct Ranges : UniformHandler<Ranges, ValueBounds> {
       case Op::kMinimum: return {std::min(v[0].lower, v[1].lower), std::min(v[0].upper, v[1].upper), v[0].is_nan_free && v[1].is_nan_free};
       case Op::kMaximum: return {std::max(v[0].lower, v[1].lower), std::max(v[0].upper, v[1].upper), v[0].is_nan_free && v[1].is_nan_free};
       case Op::kWhere: return {std::min(v[1].lower, v[2].lower), std::max(v[1].upper, v[2].upper), v[1].is_nan_free && v[2].is_nan_free};
-      case Op::kLt: case Op::kLe: case Op::kGt: case Op::kGe: case Op::kEq: case Op::kNe: return compare(i.op, v[0], v[1]);
-      case Op::kFloor: case Op::kCeil: case Op::kTrunc: case Op::kRound:
-        return {std::floor(v[0].lower), std::ceil(v[0].upper), v[0].is_nan_free};
+      case Op::kLt:
+      case Op::kLe:
+      case Op::kGt:
+      case Op::kGe:
+      case Op::kEq:
+      case Op::kNe: return compare(i.op, v[0], v[1]);
+      case Op::kFloor:
+      case Op::kCeil:
+      case Op::kTrunc:
+      case Op::kRound: return {std::floor(v[0].lower), std::ceil(v[0].upper), v[0].is_nan_free};
       case Op::kSigmoid: return {0, 1, v[0].is_nan_free};
-      case Op::kTanh: case Op::kErf: return {-1, 1, v[0].is_nan_free};
-      case Op::kExp: case Op::kExp2: return {0, kInf, v[0].is_nan_free};
+      case Op::kTanh:
+      case Op::kErf: return {-1, 1, v[0].is_nan_free};
+      case Op::kExp:
+      case Op::kExp2: return {0, kInf, v[0].is_nan_free};
       case Op::kRemainder:
         if (!is_floating(i.dtype) && v[1].lower > 0) return {0, v[1].upper - 1, true};
         break;
-      case Op::kFloorDiv: case Op::kTruncDiv:
+      case Op::kFloorDiv:
+      case Op::kTruncDiv:
         if (!is_floating(i.dtype) && v[0].lower >= 0 && v[1].lower > 0) return {0, v[0].upper, true};
         break;
       default: break;

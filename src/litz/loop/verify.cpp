@@ -23,8 +23,8 @@ class Verifier {
         LITZ_CHECK(b->layout.strides.size() == b->sizes.size(), "buffer {} has {} dimensions and {} strides", b->name, b->sizes.size(),
                    b->layout.strides.size());
       if (b->version_of)
-        LITZ_CHECK(b->version_of->sizes == b->sizes && b->version_of->dtype == b->dtype, "buffer {} is a version of {} but differs in shape or type",
-                   b->name, b->version_of->name);
+        LITZ_CHECK(b->version_of->sizes == b->sizes && b->version_of->dtype == b->dtype,
+                   "buffer {} is a version of {} but differs in shape or type", b->name, b->version_of->name);
     }
     for (const Operation* op : program_.operations) {
       verify_operation(*op);
@@ -34,17 +34,18 @@ class Verifier {
       if (auto* t = std::get_if<ExternTensor>(&o.value)) verify_tensor("return", *t);
     for (const auto& m : program_.mutations) {
       LITZ_CHECK(m.input->kind == BufferKind::kInput, "mutates {}: not an input", m.input->name);
-      LITZ_CHECK(first_version(m.last_version) == m.input && defined_.count(m.last_version), "mutates {}: {} is not a defined version of it",
-                 m.input->name, m.last_version->name);
+      LITZ_CHECK(first_version(m.last_version) == m.input && defined_.count(m.last_version),
+                 "mutates {}: {} is not a defined version of it", m.input->name, m.last_version->name);
     }
   }
 
  private:
   void verify_tensor(std::string_view where, const ExternTensor& t) {
     LITZ_CHECK(defined_.count(t.buffer), "{}: buffer {} is used before it is defined", where, t.buffer->name);
-    LITZ_CHECK(t.coordinates.size() == t.buffer->sizes.size(), "{}: view of {} with {} coordinates, it has {} dimensions", where, t.buffer->name,
-               t.coordinates.size(), t.buffer->sizes.size());
-    LITZ_CHECK(t.axes.size() == t.sizes.size(), "{}: view of {} with {} axes and {} sizes", where, t.buffer->name, t.axes.size(), t.sizes.size());
+    LITZ_CHECK(t.coordinates.size() == t.buffer->sizes.size(), "{}: view of {} with {} coordinates, it has {} dimensions", where,
+               t.buffer->name, t.coordinates.size(), t.buffer->sizes.size());
+    LITZ_CHECK(t.axes.size() == t.sizes.size(), "{}: view of {} with {} axes and {} sizes", where, t.buffer->name, t.axes.size(),
+               t.sizes.size());
     std::vector<Expr> allowed = t.axes;
     for (Expr e : t.coordinates) verify_symbols(where, e, allowed);
   }
@@ -54,7 +55,8 @@ class Verifier {
       if (s.symbol_kind() == SymbolKind::kSize || s.symbol_kind() == SymbolKind::kUnbacked) continue;
       bool found = false;
       for (Expr a : allowed) found |= a == s;
-      LITZ_CHECK(found, "op {}: {} uses {}, which is neither an axis of the operation nor computed before", where, to_string(e), s.symbol_name());
+      LITZ_CHECK(found, "op {}: {} uses {}, which is neither an axis of the operation nor computed before", where, to_string(e),
+                 s.symbol_name());
     }
   }
 
@@ -78,7 +80,8 @@ class Verifier {
       size_t outputs = is_log_scan ? 1 : static_cast<size_t>(traits.outputs);
       LITZ_CHECK(op.outputs.size() == outputs, "op {}: {} outputs, {} gives {}", op.name, op.outputs.size(), traits.name, outputs);
     }
-    LITZ_CHECK(op.body.yields.size() == expected, "op {}: the body yields {} values, expected {}", op.name, op.body.yields.size(), expected);
+    LITZ_CHECK(op.body.yields.size() == expected, "op {}: the body yields {} values, expected {}", op.name, op.body.yields.size(),
+               expected);
     if (op.kind == OperationKind::kScatter) {
       LITZ_CHECK(op.scatter_base && defined_.count(op.scatter_base), "op {}: the base of the scatter is not defined", op.name);
       LITZ_CHECK(op.scatter_coordinates.size() == op.outputs[0]->sizes.size(), "op {}: {} scatter coordinates for {} dimensions", op.name,
@@ -86,19 +89,21 @@ class Verifier {
       for (Expr e : op.scatter_coordinates) verify_symbols(op.name, e, allowed);
       return;
     }
-    LITZ_CHECK(op.kind == OperationKind::kReduction || op.rank == static_cast<int>(op.axes.size()), "op {}: reduced axes in an operation that reduces nothing", op.name);
-    if (op.kind == OperationKind::kScan) LITZ_CHECK(op.scan_axis >= 0 && op.scan_axis < op.rank, "op {}: no axis {}", op.name, op.scan_axis);
+    LITZ_CHECK(op.kind == OperationKind::kReduction || op.rank == static_cast<int>(op.axes.size()),
+               "op {}: reduced axes in an operation that reduces nothing", op.name);
+    if (op.kind == OperationKind::kScan)
+      LITZ_CHECK(op.scan_axis >= 0 && op.scan_axis < op.rank, "op {}: no axis {}", op.name, op.scan_axis);
     for (const Buffer* b : op.outputs) {
-      LITZ_CHECK(b->sizes.size() == static_cast<size_t>(op.rank), "op {}: buffer {} has {} dimensions, the operation defines {}", op.name, b->name,
-                 b->sizes.size(), op.rank);
+      LITZ_CHECK(b->sizes.size() == static_cast<size_t>(op.rank), "op {}: buffer {} has {} dimensions, the operation defines {}", op.name,
+                 b->name, b->sizes.size(), op.rank);
       for (int d = 0; d < op.rank; ++d)
         LITZ_CHECK(is_same_size(op.axes[d].extent(), b->sizes[d]), "op {}: axis {} has extent {}, buffer {} has size {}", op.name, d,
                    to_string(op.axes[d].extent()), b->name, to_string(b->sizes[d]));
     }
     bool stores_yields = op.kind == OperationKind::kPointwise;
     for (size_t k = 0; stores_yields && k < op.outputs.size(); ++k)
-      LITZ_CHECK(op.body.yield_dtype(k) == op.outputs[k]->dtype, "op {}: yields {} into buffer {} of {}", op.name, dtype_name(op.body.yield_dtype(k)),
-                 op.outputs[k]->name, dtype_name(op.outputs[k]->dtype));
+      LITZ_CHECK(op.body.yield_dtype(k) == op.outputs[k]->dtype, "op {}: yields {} into buffer {} of {}", op.name,
+                 dtype_name(op.body.yield_dtype(k)), op.outputs[k]->name, dtype_name(op.outputs[k]->dtype));
   }
 
   void verify_body(const Operation& op, std::vector<Expr>& allowed) {
@@ -112,12 +117,14 @@ class Verifier {
       for (int o = 0; o < operands; ++o)
         LITZ_CHECK(i.operands[o] != kNoValue || (may_lack && o == operands - 1), "op {}: v{} lacks operand {}", op.name, k, o);
       if (may_lack && i.operands[operands - 1] != kNoValue)
-        LITZ_CHECK(type_of(operands - 1) == DType::kBool, "op {}: the predicate of v{} is {}", op.name, k, dtype_name(type_of(operands - 1)));
+        LITZ_CHECK(type_of(operands - 1) == DType::kBool, "op {}: the predicate of v{} is {}", op.name, k,
+                   dtype_name(type_of(operands - 1)));
       switch (i.op) {
         case Op::kLoad:
           LITZ_CHECK(defined_.count(i.buffer), "op {}: v{} loads {}, which is not defined yet", op.name, k, i.buffer->name);
           LITZ_CHECK(i.dtype == i.buffer->dtype, "op {}: v{} loads {} as {}", op.name, k, i.buffer->name, dtype_name(i.dtype));
-          LITZ_CHECK(i.coordinates.size() == i.buffer->sizes.size(), "op {}: v{} loads {} with {} coordinates", op.name, k, i.buffer->name, i.coordinates.size());
+          LITZ_CHECK(i.coordinates.size() == i.buffer->sizes.size(), "op {}: v{} loads {} with {} coordinates", op.name, k, i.buffer->name,
+                     i.coordinates.size());
           for (Expr e : i.coordinates) verify_symbols(op.name, e, allowed);
           break;
         case Op::kIndexExpr: verify_symbols(op.name, i.expr, allowed); break;
@@ -126,12 +133,20 @@ class Verifier {
           allowed.push_back(i.expr);
           break;
         case Op::kWhere:
-          LITZ_CHECK(type_of(0) == DType::kBool && type_of(1) == type_of(2) && i.dtype == type_of(1), "op {}: types of where v{}", op.name, k);
+          LITZ_CHECK(type_of(0) == DType::kBool && type_of(1) == type_of(2) && i.dtype == type_of(1), "op {}: types of where v{}", op.name,
+                     k);
           break;
-        case Op::kConstant: case Op::kCheckIndex: case Op::kAssertTrue: case Op::kRandomUint: case Op::kCast: case Op::kCastKept: case Op::kBitcast: break;
+        case Op::kConstant:
+        case Op::kCheckIndex:
+        case Op::kAssertTrue:
+        case Op::kRandomUint:
+        case Op::kCast:
+        case Op::kCastKept:
+        case Op::kBitcast: break;
         default:
           for (int o = 0; o < operands; ++o)
-            LITZ_CHECK(type_of(o) == i.dtype, "op {}: v{} = {} of {}, operand {} is {}", op.name, k, op_text(i.op), dtype_name(i.dtype), o, dtype_name(type_of(o)));
+            LITZ_CHECK(type_of(o) == i.dtype, "op {}: v{} = {} of {}, operand {} is {}", op.name, k, op_text(i.op), dtype_name(i.dtype), o,
+                       dtype_name(type_of(o)));
       }
     }
     for (ValueId y : body.yields)

@@ -44,7 +44,8 @@ std::vector<Expr> result_sizes(const AdvancedIndex& advanced, const View& self) 
   return sizes;
 }
 
-std::vector<Expr> coordinates(Lowering& lowering, BodyBuilder& b, const AdvancedIndex& advanced, const View& self, std::span<const Expr> index, bool is_checked) {
+std::vector<Expr> coordinates(Lowering& lowering, BodyBuilder& b, const AdvancedIndex& advanced, const View& self,
+                              std::span<const Expr> index, bool is_checked) {
   std::span<const Expr> inner = index.subspan(advanced.position, advanced.broadcast_sizes.size());
   std::vector<Expr> plain(index.begin(), index.begin() + static_cast<ptrdiff_t>(advanced.position));
   plain.insert(plain.end(), index.begin() + static_cast<ptrdiff_t>(advanced.position + inner.size()), index.end());

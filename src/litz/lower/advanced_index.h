@@ -15,7 +15,8 @@ Result<AdvancedIndex> advanced_index(Lowering& lowering, const Node& node, const
 /// Sizes of the result.
 std::vector<Expr> result_sizes(const AdvancedIndex& advanced, const View& self);
 /// Coordinates in self of the result's element at `index`. Checked indices raise when out of range; all wrap negative ones.
-std::vector<Expr> coordinates(Lowering& lowering, BodyBuilder& b, const AdvancedIndex& advanced, const View& self, std::span<const Expr> index, bool is_checked);
+std::vector<Expr> coordinates(Lowering& lowering, BodyBuilder& b, const AdvancedIndex& advanced, const View& self,
+                              std::span<const Expr> index, bool is_checked);
 
 /// An index of gather, scatter or embedding: raises unless 0 <= value < size.
 Expr checked_index(Lowering& lowering, BodyBuilder& b, ValueId value, Expr size, std::string message);

@@ -46,7 +46,8 @@ bool Lowering::is_strided(View& v) {
   Buffer* b = v.buffer;
   if (is_affine(v) || b->layout.kind == LayoutKind::kAlias) return is_affine(v);
   if (b->layout.kind == LayoutKind::kStrided) return strided_form(context(), v, b->layout.strides, b->layout.offset).has_value();
-  if (b->layout.order_is_binding) return strided_form(context(), v, strides_in_order(b->sizes, b->layout.wanted_order, context()), {}).has_value();
+  if (b->layout.order_is_binding)
+    return strided_form(context(), v, strides_in_order(b->sizes, b->layout.wanted_order, context()), {}).has_value();
   std::vector<std::vector<int>> candidates{row_major_order(b->sizes.size())};
   if (const TensorMeta* meta = eager_meta(b); meta && meta->sizes == b->sizes)
     if (auto order = dense_order(meta->sizes, meta->strides, context()); order && *order != candidates[0]) candidates.push_back(*order);
@@ -87,7 +88,8 @@ ExternArgument Lowering::extern_argument(const Argument& argument, const Node& n
     bool demands_strides;
     ExternArgument operator()(const Value& v) const {
       const TensorMeta& meta = v.meta();
-      return lowering.extern_tensor(lowering.view(v), node, demands_strides ? std::span<const Expr>(meta.strides) : std::span<const Expr>());
+      return lowering.extern_tensor(lowering.view(v), node,
+                                    demands_strides ? std::span<const Expr>(meta.strides) : std::span<const Expr>());
     }
     ExternArgument operator()(const ArgumentList& list) const {
       ExternArgumentList result;
@@ -105,9 +107,8 @@ ExternArgument Lowering::extern_argument(const Argument& argument, const Node& n
     ExternArgument operator()(const Device& v) const { return v; }
     ExternArgument operator()(MemoryFormat v) const { return v; }
   };
-  const auto& base =
-      static_cast<const std::variant<None, bool, int64_t, double, std::complex<double>, Expr, std::string, DType, Device, MemoryFormat, Value,
-                                     ArgumentList>&>(argument);
+  const auto& base = static_cast<const std::variant<None, bool, int64_t, double, std::complex<double>, Expr, std::string, DType, Device,
+                                                    MemoryFormat, Value, ArgumentList>&>(argument);
   return std::visit(Visitor{*this, node, demands_strides}, base);
 }
 
@@ -122,14 +123,14 @@ std::vector<View> Lowering::extern_call(const Node& node, const ExternSpec& spec
   // Results on the storage of an argument keep that storage alive.
   Buffer* base = nullptr;
   if (node.op->is_view)
-    for (const ExternArgument& a : op->arguments)
-      for_each_tensor(a, [&](const ExternTensor& t) { base = base ? base : t.buffer; });
+    for (const ExternArgument& a : op->arguments) for_each_tensor(a, [&](const ExternTensor& t) { base = base ? base : t.buffer; });
   std::vector<Buffer*> buffers;
   std::vector<View> views;
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     const TensorMeta& meta = node.outputs[k];
     std::string name = k == 0 ? node.name : fmt::format("{}_{}", node.name, k);
-    Buffer* b = meta.is_none ? new_buffer(name, DType::kFloat32, {integer(0)}, Device{}) : new_buffer(name, meta.dtype, meta.sizes, meta.device);
+    Buffer* b =
+        meta.is_none ? new_buffer(name, DType::kFloat32, {integer(0)}, Device{}) : new_buffer(name, meta.dtype, meta.sizes, meta.device);
     b->source = &node;
     b->is_absent = meta.is_none;
     if (spec.has_exact_outputs && !meta.is_none) {

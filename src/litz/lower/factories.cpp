@@ -6,9 +6,8 @@ namespace litz {
 namespace {
 
 LoweringResult lower_full(Lowering& lowering, const Node& node) {
-  return std::vector{lowering.pointwise(node, 0, [&](BodyBuilder& b, std::span<const Expr>) {
-    return number_value(b, node.argument("fill_value"), node.outputs[0].dtype);
-  })};
+  return std::vector{lowering.pointwise(
+      node, 0, [&](BodyBuilder& b, std::span<const Expr>) { return number_value(b, node.argument("fill_value"), node.outputs[0].dtype); })};
 }
 
 LoweringResult lower_iota(Lowering& lowering, const Node& node) {

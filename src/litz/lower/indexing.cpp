@@ -14,7 +14,8 @@ LoweringResult lower_gather(Lowering& lowering, const Node& node) {
     if (index_view.rank() > 0) return unsupported("gather with an index of another rank");
     return std::vector{lowering.pointwise(node, 0, [&](BodyBuilder& b, std::span<const Expr>) {
       ValueId place = lowering.load(b, index_view, {});
-      return lowering.load(b, self, std::array{checked_index(lowering, b, place, self.sizes[0], "index is out of bounds for dimension 0 with size 1")});
+      return lowering.load(
+          b, self, std::array{checked_index(lowering, b, place, self.sizes[0], "index is out of bounds for dimension 0 with size 1")});
     })};
   }
   if (self.rank() != index_view.rank()) return unsupported("gather with an index of another rank");
@@ -45,7 +46,8 @@ LoweringResult lower_embedding(Lowering& lowering, const Node& node) {
   View weight = in.tensor("weight"), indices = in.tensor("indices");
   return std::vector{lowering.pointwise(node, 0, [&](BodyBuilder& b, std::span<const Expr> index) {
     ValueId row = lowering.load(b, indices, index.first(indices.rank()));
-    return lowering.load(b, weight, std::array{checked_index(lowering, b, row, weight.sizes[0], "index out of range in self"), index.back()});
+    return lowering.load(b, weight,
+                         std::array{checked_index(lowering, b, row, weight.sizes[0], "index out of range in self"), index.back()});
   })};
 }
 

@@ -11,7 +11,8 @@ LoweringResult lower_matrix_product(Lowering& lowering, const Node& node) {
 }
 
 LoweringResult lower_convolution(Lowering& lowering, const Node& node) {
-  std::vector<View> result = lowering.extern_call(node, {.writes_planned_output = false, .demands_strides = false, .has_exact_outputs = false});
+  std::vector<View> result =
+      lowering.extern_call(node, {.writes_planned_output = false, .demands_strides = false, .has_exact_outputs = false});
   if (result[0].rank() == 4) result[0].buffer->layout.wanted_order = {0, 2, 3, 1};
   if (result[0].rank() == 5) result[0].buffer->layout.wanted_order = {0, 2, 3, 4, 1};
   return result;
@@ -24,8 +25,11 @@ constexpr LoweringEntry kTable[] = {
     {"aten.convolution_backward", lower_library_call},
     {"aten.item", lower_library_call},
     {"aten._local_scalar_dense", lower_library_call},
-    {"aten.mm", lower_matrix_product},   {"aten.addmm", lower_matrix_product},      {"aten.bmm", lower_matrix_product},
-    {"aten.baddbmm", lower_matrix_product}, {"aten.convolution", lower_convolution},
+    {"aten.mm", lower_matrix_product},
+    {"aten.addmm", lower_matrix_product},
+    {"aten.bmm", lower_matrix_product},
+    {"aten.baddbmm", lower_matrix_product},
+    {"aten.convolution", lower_convolution},
 };
 
 }  // namespace

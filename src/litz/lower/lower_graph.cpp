@@ -12,8 +12,9 @@ namespace {
 const std::unordered_map<std::string_view, LoweringFunction>& table() {
   static const auto* all = [] {
     auto* map = new std::unordered_map<std::string_view, LoweringFunction>;
-    for (auto entries : {pointwise_lowerings(), cast_lowerings(), reduction_lowerings(), scan_lowerings(), view_lowerings(), movement_lowerings(),
-                         indexing_lowerings(), scatter_lowerings(), factory_lowerings(), pool_lowerings(), library_lowerings()})
+    for (auto entries :
+         {pointwise_lowerings(), cast_lowerings(), reduction_lowerings(), scan_lowerings(), view_lowerings(), movement_lowerings(),
+          indexing_lowerings(), scatter_lowerings(), factory_lowerings(), pool_lowerings(), library_lowerings()})
       for (const LoweringEntry& e : entries) LITZ_CHECK(map->emplace(e.op, e.function).second, "{} has two lowerings", e.op);
     return map;
   }();
@@ -82,9 +83,7 @@ void Lowering::fix_layout(const View& view, const TensorMeta& meta) {
   if (b->kind != BufferKind::kComputed || b->layout.kind != LayoutKind::kFlexible || view.dtype != b->dtype) return;
   std::vector<Expr> strides(b->sizes.size());
   for (size_t k = 0; k < b->sizes.size(); ++k) {
-    if (b->sizes[k].is_integer(1)) {
-      strides[k] = integer(1);
-    }
+    if (b->sizes[k].is_integer(1)) { strides[k] = integer(1); }
     for (size_t d = 0; d < view.axes.size(); ++d)
       if (view.coordinates[k] == view.axes[d]) strides[k] = meta.strides[d];
     if (!strides[k]) return;  // the result is itself a view of something else: decided at the return
@@ -100,8 +99,10 @@ void Lowering::set_results(const Node& node, std::vector<View> views) {
     if (!views[k].buffer) continue;
     Value value{const_cast<Node*>(&node), static_cast<int>(k)};
     const TensorMeta& meta = node.outputs[k];
-    LITZ_CHECK(views[k].rank() == meta.rank(), "{}: lowered to {} dimensions, expected {}", value_text(value), views[k].rank(), meta.rank());
-    LITZ_CHECK(views[k].dtype == meta.dtype, "{}: lowered to {}, expected {}", value_text(value), dtype_name(views[k].dtype), dtype_name(meta.dtype));
+    LITZ_CHECK(views[k].rank() == meta.rank(), "{}: lowered to {} dimensions, expected {}", value_text(value), views[k].rank(),
+               meta.rank());
+    LITZ_CHECK(views[k].dtype == meta.dtype, "{}: lowered to {}, expected {}", value_text(value), dtype_name(views[k].dtype),
+               dtype_name(meta.dtype));
     if (views[k].is_whole() && views[k].buffer->kind == BufferKind::kComputed) eager_meta_.try_emplace(views[k].buffer, &meta);
     if (promised_.contains(value)) fix_layout(views[k], meta);
     views_[value] = std::move(views[k]);
@@ -114,7 +115,8 @@ std::optional<Unsupported> Lowering::lower_node(const Node& node) {
     const View target = view(node.argument("self").as<Value>());
     const View source = view(node.argument("src").as<Value>());
     if (is_complex(target.dtype) || is_complex(source.dtype)) return unsupported("aten.copy_ writes {}", dtype_name(target.dtype));
-    write(node, target, [&](BodyBuilder& b, std::span<const Expr> index) { return b.cast(load_broadcast(b, source, index), target.dtype); });
+    write(node, target,
+          [&](BodyBuilder& b, std::span<const Expr> index) { return b.cast(load_broadcast(b, source, index), target.dtype); });
     set_results(node, {view(node.argument("self").as<Value>())});
     return std::nullopt;
   }
@@ -153,7 +155,9 @@ Result<std::unique_ptr<LoopProgram>> Lowering::run() {
   return std::move(program_);
 }
 
-Result<std::unique_ptr<LoopProgram>> lower_graph(const Graph& graph, const LoweringOptions& options) { return Lowering(graph, options).run(); }
+Result<std::unique_ptr<LoopProgram>> lower_graph(const Graph& graph, const LoweringOptions& options) {
+  return Lowering(graph, options).run();
+}
 
 std::vector<std::string_view> lowered_ops() {
   std::vector<std::string_view> names;

@@ -5,7 +5,9 @@
 namespace litz {
 
 Lowering::Lowering(const Graph& graph, const LoweringOptions& options)
-    : graph_(graph), options_(options), program_(std::make_unique<LoopProgram>(graph.context)) {
+    : graph_(graph),
+      options_(options),
+      program_(std::make_unique<LoopProgram>(graph.context)) {
   program_->name = graph.name;
 }
 
@@ -33,8 +35,7 @@ ValueId Lowering::predicate(BodyBuilder& b, Expr condition) {
 
 ValueId Lowering::inside(BodyBuilder& b, std::span<const std::pair<Expr, Expr>> index_and_size) {
   Expr condition = integer(1);
-  for (const auto& [index, size] : index_and_size)
-    condition = logical_and(condition, logical_and(le(integer(0), index), lt(index, size)));
+  for (const auto& [index, size] : index_and_size) condition = logical_and(condition, logical_and(le(integer(0), index), lt(index, size)));
   return predicate(b, condition);
 }
 
@@ -77,7 +78,8 @@ std::vector<View> Lowering::pointwise_many(const Node& node, std::span<const int
   for (size_t k = 0; k < outputs.size(); ++k) {
     const TensorMeta& meta = node.outputs[outputs[k]];
     b.yield(b.cast(values[k], meta.dtype));
-    buffers.push_back(new_buffer(outputs[k] == 0 ? node.name : fmt::format("{}_{}", node.name, outputs[k]), meta.dtype, meta.sizes, meta.device));
+    buffers.push_back(
+        new_buffer(outputs[k] == 0 ? node.name : fmt::format("{}_{}", node.name, outputs[k]), meta.dtype, meta.sizes, meta.device));
     buffers.back()->source = &node;
     views.push_back(whole_view(context(), buffers.back()));
   }

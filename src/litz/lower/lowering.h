@@ -63,7 +63,8 @@ class Lowering {
   View pointwise(const Node& node, const TensorMeta& meta, std::string_view name, const PointFunction& f);
   View pointwise(const Node& node, int output, const PointFunction& f);
   /// Several results of one shape from one body.
-  std::vector<View> pointwise_many(const Node& node, std::span<const int> outputs, const std::function<std::vector<ValueId>(BodyBuilder&, std::span<const Expr>)>& f);
+  std::vector<View> pointwise_many(const Node& node, std::span<const int> outputs,
+                                   const std::function<std::vector<ValueId>(BodyBuilder&, std::span<const Expr>)>& f);
 
   struct ReductionSpec {
     ReductionKind kind;
@@ -72,8 +73,9 @@ class Lowering {
     std::vector<std::string> names;
   };
   /// f yields the values to combine at a full index of `sizes`. The buffers have the dimensions that are not reduced.
-  std::vector<View> reduce(const Node& node, const ReductionSpec& spec, std::span<const Expr> sizes, const std::vector<bool>& is_reduced,
-                           const std::function<std::vector<ValueId>(BodyBuilder&, std::span<const Expr> index, std::span<const Expr> reduced)>& f);
+  std::vector<View> reduce(
+      const Node& node, const ReductionSpec& spec, std::span<const Expr> sizes, const std::vector<bool>& is_reduced,
+      const std::function<std::vector<ValueId>(BodyBuilder&, std::span<const Expr> index, std::span<const Expr> reduced)>& f);
   /// Puts dimensions of size 1 back where they were reduced.
   View keep_dims(View view, const std::vector<bool>& is_reduced);
 
@@ -87,8 +89,8 @@ class Lowering {
   ExternTensor extern_tensor(View view, const Node& node, std::span<const Expr> required_strides = {});
   struct ExternSpec {
     bool writes_planned_output = false;
-    bool demands_strides = true;   // arguments must have eager's strides
-    bool has_exact_outputs = true; // results have eager's strides
+    bool demands_strides = true;    // arguments must have eager's strides
+    bool has_exact_outputs = true;  // results have eager's strides
   };
   std::vector<View> extern_call(const Node& node, const ExternSpec& spec);
 
@@ -115,7 +117,7 @@ class Lowering {
   const LoweringOptions& options_;
   std::unique_ptr<LoopProgram> program_;
   std::unordered_map<Value, View, ValueHash> views_;
-  std::unordered_map<const Buffer*, Buffer*> newest_;        // by first version
+  std::unordered_map<const Buffer*, Buffer*> newest_;  // by first version
   std::unordered_set<Value, ValueHash> used_, promised_;
   std::unordered_map<const Buffer*, const TensorMeta*> eager_meta_;
 

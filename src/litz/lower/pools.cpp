@@ -82,8 +82,8 @@ std::vector<View> max_pool_reduced(Lowering& lowering, const Node& node, const V
   sizes.push_back(lowering.integer(w.kernel[1]));
   std::vector<bool> reduced(sizes.size(), false);
   reduced[sizes.size() - 1] = reduced[sizes.size() - 2] = true;
-  return lowering.reduce(node, {ReductionKind::kMaxWithIndex, self.dtype, {self.dtype, DType::kInt64}, {node.name, node.name + "_1"}}, sizes, reduced,
-                         [&](BodyBuilder& b, std::span<const Expr> index, std::span<const Expr> r) {
+  return lowering.reduce(node, {ReductionKind::kMaxWithIndex, self.dtype, {self.dtype, DType::kInt64}, {node.name, node.name + "_1"}},
+                         sizes, reduced, [&](BodyBuilder& b, std::span<const Expr> index, std::span<const Expr> r) {
                            Place p = place(self, index.first(self.rank()), w, r[0], r[1]);
                            ValueId valid = lowering.inside(b, p.bounds);
                            ValueId v = lowering.load(b, self, p.at, valid);

@@ -2,9 +2,7 @@
 
 namespace litz {
 
-bool is_number(const Argument& a) {
-  return a.is<bool>() || a.is<int64_t>() || a.is<double>() || a.is<Expr>();
-}
+bool is_number(const Argument& a) { return a.is<bool>() || a.is<int64_t>() || a.is<double>() || a.is<Expr>(); }
 
 ValueId number_value(BodyBuilder& b, const Argument& a, DType dtype) {
   if (auto* e = std::get_if<Expr>(&a)) return b.cast(b.index_expr(*e), dtype);

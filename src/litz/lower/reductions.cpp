@@ -17,8 +17,8 @@ View finish(Lowering& lowering, View v, bool keepdim, const std::vector<bool>& r
   return keepdim ? lowering.keep_dims(std::move(v), reduced) : v;
 }
 
-LoweringResult lower_plain(Lowering& lowering, const Node& node, ReductionKind kind, DType accumulate, DType element, const std::vector<int64_t>& dims,
-                           bool keepdim) {
+LoweringResult lower_plain(Lowering& lowering, const Node& node, ReductionKind kind, DType accumulate, DType element,
+                           const std::vector<int64_t>& dims, bool keepdim) {
   View self = Arguments(lowering, node).tensor("self");
   std::vector<bool> reduced = reduced_dims(dims, self.rank());
   DType result = node.outputs[0].dtype;
@@ -69,7 +69,8 @@ LoweringResult lower_arg(Lowering& lowering, const Node& node) {
     if (reduced[d]) reduced_sizes.push_back(self.sizes[d]);
   std::vector<View> views = lowering.reduce(node, {kKind, self.dtype, {DType::kInt64}, {node.name}}, self.sizes, reduced,
                                             [&](BodyBuilder& b, std::span<const Expr> index, std::span<const Expr> r) {
-                                              Expr position = r.empty() ? lowering.integer(0) : flatten(lowering.context(), r, reduced_sizes);
+                                              Expr position =
+                                                  r.empty() ? lowering.integer(0) : flatten(lowering.context(), r, reduced_sizes);
                                               return std::vector{lowering.load(b, self, index), b.index_expr(position)};
                                             });
   return std::vector{finish(lowering, views[0], in.boolean("keepdim"), reduced)};
@@ -80,10 +81,11 @@ LoweringResult lower_with_index(Lowering& lowering, const Node& node) {
   Arguments in(lowering, node);
   View self = in.tensor("self");
   std::vector<bool> reduced = reduced_dims({in.integer("dim")}, self.rank());
-  std::vector<View> views = lowering.reduce(node, {kKind, self.dtype, {self.dtype, DType::kInt64}, {node.name, node.name + "_1"}}, self.sizes, reduced,
-                                            [&](BodyBuilder& b, std::span<const Expr> index, std::span<const Expr> r) {
-                                              return std::vector{lowering.load(b, self, index), b.index_expr(r.empty() ? lowering.integer(0) : r[0])};
-                                            });
+  std::vector<View> views =
+      lowering.reduce(node, {kKind, self.dtype, {self.dtype, DType::kInt64}, {node.name, node.name + "_1"}}, self.sizes, reduced,
+                      [&](BodyBuilder& b, std::span<const Expr> index, std::span<const Expr> r) {
+                        return std::vector{lowering.load(b, self, index), b.index_expr(r.empty() ? lowering.integer(0) : r[0])};
+                      });
   bool keepdim = in.boolean("keepdim");
   return std::vector{finish(lowering, views[0], keepdim, reduced), finish(lowering, views[1], keepdim, reduced)};
 }
@@ -96,8 +98,8 @@ LoweringResult lower_var_mean(Lowering& lowering, const Node& node) {
   std::vector<Expr> reduced_sizes;
   for (size_t d = 0; d < self.rank(); ++d)
     if (reduced[d]) reduced_sizes.push_back(self.sizes[d]);
-  std::vector<View> moments = lowering.reduce(node, {ReductionKind::kWelford, wide, {wide, wide}, {node.name + "_mean", node.name + "_m2"}}, self.sizes, reduced,
-                                              [&](BodyBuilder& b, std::span<const Expr> index, std::span<const Expr>) {
+  std::vector<View> moments = lowering.reduce(node, {ReductionKind::kWelford, wide, {wide, wide}, {node.name + "_mean", node.name + "_m2"}},
+                                              self.sizes, reduced, [&](BodyBuilder& b, std::span<const Expr> index, std::span<const Expr>) {
                                                 return std::vector{b.cast(lowering.load(b, self, index), wide)};
                                               });
   const Argument& correction = node.argument("correction");
@@ -112,7 +114,8 @@ LoweringResult lower_var_mean(Lowering& lowering, const Node& node) {
   });
   View mean = moments[0];
   if (result != wide && lowering.is_used(node, 1))
-    mean = lowering.pointwise(node, meta, node.name + "_1", [&](BodyBuilder& b, std::span<const Expr> index) { return lowering.load(b, moments[0], index); });
+    mean = lowering.pointwise(node, meta, node.name + "_1",
+                              [&](BodyBuilder& b, std::span<const Expr> index) { return lowering.load(b, moments[0], index); });
   // An unused mean of a narrow type has no buffer of its own.
   std::vector<View> views{finish(lowering, variance, keepdim, reduced)};
   if (mean.dtype == result) views.push_back(finish(lowering, mean, keepdim, reduced));

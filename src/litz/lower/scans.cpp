@@ -10,7 +10,8 @@ LoweringResult lower_scan(Lowering& lowering, const Node& node, ReductionKind ki
   View self = in.tensor("self");
   bool has_index = kind == ReductionKind::kMaxWithIndex || kind == ReductionKind::kMinWithIndex;
   if (self.rank() == 0) {
-    std::vector<View> result{lowering.pointwise(node, 0, [&](BodyBuilder& b, std::span<const Expr> index) { return b.cast(lowering.load(b, self, index), element); })};
+    std::vector<View> result{lowering.pointwise(
+        node, 0, [&](BodyBuilder& b, std::span<const Expr> index) { return b.cast(lowering.load(b, self, index), element); })};
     if (has_index)
       result.push_back(lowering.pointwise(node, 1, [&](BodyBuilder& b, std::span<const Expr>) { return b.constant(DType::kInt64, 0.0); }));
     return result;
@@ -41,7 +42,8 @@ LoweringResult lower_scan(Lowering& lowering, const Node& node, ReductionKind ki
 template <ReductionKind kKind>
 LoweringResult lower_running_total(Lowering& lowering, const Node& node) {
   DType result = node.outputs[0].dtype;
-  if (kKind == ReductionKind::kLogSumExp && !is_floating(result)) return unsupported("{} of {}: eager refuses it", node.op_name(), dtype_name(result));
+  if (kKind == ReductionKind::kLogSumExp && !is_floating(result))
+    return unsupported("{} of {}: eager refuses it", node.op_name(), dtype_name(result));
   return lower_scan(lowering, node, kKind, opmath_type(result), result);
 }
 

@@ -15,8 +15,8 @@ struct Target {
 using TargetFunction = std::function<Target(BodyBuilder&, std::span<const Expr> index)>;
 
 /// A buffer that starts as `base`; a view that is no whole buffer is copied first.
-View scatter(Lowering& lowering, const Node& node, std::string_view name, const View& base, std::span<const Expr> iteration, ScatterMode mode,
-             const TargetFunction& f) {
+View scatter(Lowering& lowering, const Node& node, std::string_view name, const View& base, std::span<const Expr> iteration,
+             ScatterMode mode, const TargetFunction& f) {
   View from = base.is_whole() ? base : lowering.copy(base, &node, fmt::format("{}_base", node.name));
   Buffer* out = lowering.new_buffer(name, from.dtype, from.sizes, node.outputs[0].device);
   out->source = &node;
@@ -50,7 +50,8 @@ LoweringResult lower_index_put(Lowering& lowering, const Node& node, bool is_che
   const ArgumentList& list = node.argument("indices").as<ArgumentList>();
   if (list.size() == 1 && list[0].is<Value>() && !accumulate) {
     View mask = lowering.view(list[0].as<Value>());
-    if (mask.dtype == DType::kBool && element_count(lowering.context(), values.sizes).is_integer(1)) return lower_masked_put(lowering, node, self, mask, values);
+    if (mask.dtype == DType::kBool && element_count(lowering.context(), values.sizes).is_integer(1))
+      return lower_masked_put(lowering, node, self, mask, values);
   }
   if (accumulate && self.dtype == DType::kBool) return unsupported("accumulating into booleans");
   Result<AdvancedIndex> advanced = advanced_index(lowering, node, self);
@@ -58,7 +59,8 @@ LoweringResult lower_index_put(Lowering& lowering, const Node& node, bool is_che
   std::vector<Expr> iteration = result_sizes(*advanced, self);
   return std::vector{scatter(lowering, node, node.name, self, iteration, accumulate ? ScatterMode::kAdd : ScatterMode::kStore,
                              [&](BodyBuilder& b, std::span<const Expr> index) {
-                               return Target{coordinates(lowering, b, *advanced, self, index, is_checked), lowering.load_broadcast(b, values, index)};
+                               return Target{coordinates(lowering, b, *advanced, self, index, is_checked),
+                                             lowering.load_broadcast(b, values, index)};
                              })};
 }
 
@@ -68,7 +70,8 @@ LoweringResult lower_unsafe_index_put(Lowering& lowering, const Node& node) { re
 using ValueFunction = std::function<ValueId(BodyBuilder&, std::span<const Expr> index)>;
 
 /// The scatter family: self[.., index[i], ..] op= value(i).
-View scatter_along(Lowering& lowering, const Node& node, std::string_view name, const View& base, int dim, const View& index_view, ScatterMode mode, const ValueFunction& value) {
+View scatter_along(Lowering& lowering, const Node& node, std::string_view name, const View& base, int dim, const View& index_view,
+                   ScatterMode mode, const ValueFunction& value) {
   return scatter(lowering, node, name, base, index_view.sizes, mode, [&](BodyBuilder& b, std::span<const Expr> index) {
     auto d = static_cast<size_t>(dim);
     std::vector<Expr> at(index.begin(), index.end());
@@ -91,7 +94,8 @@ LoweringResult lower_scatter(Lowering& lowering, const Node& node, ScatterMode m
     return number_value(b, node.argument("value"), self.dtype);
   };
   if (!include_self) {
-    static constexpr ReductionKind kKinds[] = {ReductionKind::kSum, ReductionKind::kSum, ReductionKind::kProd, ReductionKind::kMin, ReductionKind::kMax};
+    static constexpr ReductionKind kKinds[] = {ReductionKind::kSum, ReductionKind::kSum, ReductionKind::kProd, ReductionKind::kMin,
+                                               ReductionKind::kMax};
     Number identity = reduction_identity(kKinds[static_cast<int>(mode)], self.dtype);
     self = scatter_along(lowering, node, node.name + "_start", self, dim, index, ScatterMode::kStore,
                          [&](BodyBuilder& b, std::span<const Expr>) { return b.constant(self.dtype, identity); });
@@ -99,7 +103,9 @@ LoweringResult lower_scatter(Lowering& lowering, const Node& node, ScatterMode m
   return std::vector{scatter_along(lowering, node, node.name, self, dim, index, mode, value)};
 }
 
-LoweringResult lower_scatter_store(Lowering& lowering, const Node& node) { return lower_scatter(lowering, node, ScatterMode::kStore, true); }
+LoweringResult lower_scatter_store(Lowering& lowering, const Node& node) {
+  return lower_scatter(lowering, node, ScatterMode::kStore, true);
+}
 LoweringResult lower_scatter_add(Lowering& lowering, const Node& node) { return lower_scatter(lowering, node, ScatterMode::kAdd, true); }
 
 LoweringResult lower_scatter_reduce(Lowering& lowering, const Node& node) {
@@ -123,7 +129,8 @@ LoweringResult lower_slice_scatter(Lowering& lowering, const Node& node) {
   return std::vector{lowering.pointwise(node, 0, [&](BodyBuilder& b, std::span<const Expr> index) {
     Expr from_start = index[dim] - start;
     Expr position = floor_div(from_start, step);
-    Expr is_hit = logical_and(logical_and(le(lowering.integer(0), from_start), lt(position, length)), eq(mod(from_start, step), lowering.integer(0)));
+    Expr is_hit =
+        logical_and(logical_and(le(lowering.integer(0), from_start), lt(position, length)), eq(mod(from_start, step), lowering.integer(0)));
     std::vector<Expr> at(index.begin(), index.end());
     at[dim] = position;
     ValueId hit = lowering.predicate(b, is_hit);
@@ -176,16 +183,11 @@ LoweringResult lower_as_strided_scatter(Lowering& lowering, const Node& node) {
 }
 
 constexpr LoweringEntry kTable[] = {
-    {"aten.index_put", lower_checked_index_put},
-    {"aten._unsafe_index_put", lower_unsafe_index_put},
-    {"aten.scatter.src", lower_scatter_store},
-    {"aten.scatter.value", lower_scatter_store},
-    {"aten.scatter_add", lower_scatter_add},
-    {"aten.scatter_reduce.two", lower_scatter_reduce},
-    {"aten.slice_scatter", lower_slice_scatter},
-    {"aten.select_scatter", lower_select_scatter},
-    {"aten.diagonal_scatter", lower_diagonal_scatter},
-    {"aten.as_strided_scatter", lower_as_strided_scatter},
+    {"aten.index_put", lower_checked_index_put},       {"aten._unsafe_index_put", lower_unsafe_index_put},
+    {"aten.scatter.src", lower_scatter_store},         {"aten.scatter.value", lower_scatter_store},
+    {"aten.scatter_add", lower_scatter_add},           {"aten.scatter_reduce.two", lower_scatter_reduce},
+    {"aten.slice_scatter", lower_slice_scatter},       {"aten.select_scatter", lower_select_scatter},
+    {"aten.diagonal_scatter", lower_diagonal_scatter}, {"aten.as_strided_scatter", lower_as_strided_scatter},
 };
 
 }  // namespace

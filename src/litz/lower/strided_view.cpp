@@ -81,7 +81,8 @@ Result<View> strided_view(Lowering& lowering, const View& base, std::span<const 
   bool is_same_shape = std::equal(eager_sizes.begin(), eager_sizes.end(), b->sizes.begin(), b->sizes.end());
   if (!is_same_shape) {
     // The buffer lacks dimensions of size 1: the same row-major order of elements.
-    if (!same_strides(eager_sizes, eager_strides, contiguous_strides(context, eager_sizes))) return unsupported("as_strided on a permuted tensor of another shape");
+    if (!same_strides(eager_sizes, eager_strides, contiguous_strides(context, eager_sizes)))
+      return unsupported("as_strided on a permuted tensor of another shape");
     order->resize(b->sizes.size());
     std::iota(order->begin(), order->end(), size_t{0});
   }

@@ -28,15 +28,16 @@ LoweringResult lower_slice(Lowering& lowering, const Node& node) {
   View self = in.tensor("self");
   int dim = Arguments::wrap_dim(in.integer("dim"), self.rank());
   Expr start = in.has("start") ? in.expr("start") : Expr();
-  return std::vector{slice_view(lowering, self, dim, slice_start(lowering.context(), start, self.sizes[static_cast<size_t>(dim)]), in.expr("step"),
-                                result_sizes(node)[static_cast<size_t>(dim)])};
+  return std::vector{slice_view(lowering, self, dim, slice_start(lowering.context(), start, self.sizes[static_cast<size_t>(dim)]),
+                                in.expr("step"), result_sizes(node)[static_cast<size_t>(dim)])};
 }
 
 LoweringResult lower_select(Lowering& lowering, const Node& node) {
   Arguments in(lowering, node);
   View self = in.tensor("self");
   int dim = Arguments::wrap_dim(in.integer("dim"), self.rank());
-  return std::vector{select_view(lowering, self, dim, wrap_index(lowering.context(), in.expr("index"), self.sizes[static_cast<size_t>(dim)]))};
+  return std::vector{
+      select_view(lowering, self, dim, wrap_index(lowering.context(), in.expr("index"), self.sizes[static_cast<size_t>(dim)]))};
 }
 
 LoweringResult lower_unsqueeze(Lowering& lowering, const Node& node) {
@@ -97,27 +98,18 @@ LoweringResult lower_diagonal(Lowering& lowering, const Node& node) {
 LoweringResult lower_view_dtype(Lowering& lowering, const Node& node) {
   View self = Arguments(lowering, node).tensor("self");
   DType dtype = node.outputs[0].dtype;
-  if (dtype_bytes(dtype) != dtype_bytes(self.dtype)) return unsupported("a view of {} as {}, of another size", dtype_name(self.dtype), dtype_name(dtype));
+  if (dtype_bytes(dtype) != dtype_bytes(self.dtype))
+    return unsupported("a view of {} as {}, of another size", dtype_name(self.dtype), dtype_name(dtype));
   self.dtype = dtype;
   return std::vector{self};
 }
 
 constexpr LoweringEntry kTable[] = {
-    {"aten.view", lower_reshape},
-    {"aten.reshape", lower_reshape},
-    {"aten._unsafe_view", lower_reshape},
-    {"aten.permute", lower_permute},
-    {"aten.expand", lower_expand},
-    {"aten.slice.Tensor", lower_slice},
-    {"aten.select.int", lower_select},
-    {"aten.unsqueeze", lower_unsqueeze},
-    {"aten.squeeze.dims", lower_squeeze},
-    {"aten.alias", lower_alias},
-    {"aten.detach", lower_alias},
-    {"aten.as_strided", lower_as_strided},
-    {"aten.unfold", lower_unfold},
-    {"aten.diagonal", lower_diagonal},
-    {"aten.view.dtype", lower_view_dtype},
+    {"aten.view", lower_reshape},      {"aten.reshape", lower_reshape},     {"aten._unsafe_view", lower_reshape},
+    {"aten.permute", lower_permute},   {"aten.expand", lower_expand},       {"aten.slice.Tensor", lower_slice},
+    {"aten.select.int", lower_select}, {"aten.unsqueeze", lower_unsqueeze}, {"aten.squeeze.dims", lower_squeeze},
+    {"aten.alias", lower_alias},       {"aten.detach", lower_alias},        {"aten.as_strided", lower_as_strided},
+    {"aten.unfold", lower_unfold},     {"aten.diagonal", lower_diagonal},   {"aten.view.dtype", lower_view_dtype},
 };
 
 }  // namespace

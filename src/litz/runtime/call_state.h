@@ -34,7 +34,7 @@ class CallState {
   std::vector<std::unique_ptr<Numbers>> known;  // most recent tuples of symbols
   size_t next_evicted = 0;
   Numbers* numbers = nullptr;
-  size_t next_prepared = 0;                    // extern line that comes next
+  size_t next_prepared = 0;                      // extern line that comes next
   const int64_t* next_kernel_numbers = nullptr;  // of the kernel line that comes next
   std::vector<void*> pointers;
   std::vector<int64_t> gathered;

@@ -27,7 +27,7 @@ std::vector<std::string> types_between(const std::string& text, bool named) {
     depth -= c == ')' || c == ']';
     if (c != ',' || depth) continue;
     size_t from = text.find_first_not_of(' ', begin);
-    if (from < i && !(named && text[from] == '*' )) {
+    if (from < i && !(named && text[from] == '*')) {
       const size_t space = text.find(' ', from);
       types.push_back(plain_type(text.substr(from, std::min(space, i) - from)));
     }
@@ -69,7 +69,8 @@ struct StableCall {
 };
 
 bool StableCall::takes(const std::string& type, const ExternArg& argument, std::string* reason) const {
-  if (type.ends_with("?")) return std::holds_alternative<std::monostate>(argument) || takes(type.substr(0, type.size() - 1), argument, reason);
+  if (type.ends_with("?"))
+    return std::holds_alternative<std::monostate>(argument) || takes(type.substr(0, type.size() - 1), argument, reason);
   if (type.ends_with("[]")) {
     const auto* list = std::get_if<ExternArgs>(&argument);
     if (!list) {
@@ -207,8 +208,8 @@ NativeCall dispatcher_call(const TorchApi& api, const Program& program, const Ex
   }
   const std::string full = callee.schema.substr(0, callee.schema.find('('));
   const size_t dot = full.find('.');
-  auto call = std::make_shared<StableCall>(StableCall{api, full.substr(0, dot), dot == std::string::npos ? "" : full.substr(dot + 1),
-                                                      types.arguments, types.returns, &line, {}});
+  auto call = std::make_shared<StableCall>(StableCall{
+      api, full.substr(0, dot), dot == std::string::npos ? "" : full.substr(dot + 1), types.arguments, types.returns, &line, {}});
   for (const std::string& type : program.device_types) {
     auto* code = reinterpret_cast<int32_t (*)()>(api.find(("aoti_torch_device_type_" + type).c_str()));
     call->device_codes.push_back(code ? code() : -1);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <map>
 #include <cstring>
+#include <map>
 
 #include "litz/runtime/call_state.h"
 
@@ -39,7 +39,9 @@ void release_slot(const Framework& framework, SlotState& slot) {
   slot.data = nullptr;
 }
 
-bool has_sizes(const Shape& shape, int32_t rank, const int64_t* sizes) { return rank == shape.rank && std::equal(sizes, sizes + rank, shape.sizes); }
+bool has_sizes(const Shape& shape, int32_t rank, const int64_t* sizes) {
+  return rank == shape.rank && std::equal(sizes, sizes + rank, shape.sizes);
+}
 
 /// Same element order: dimensions of one element may have any stride, an empty tensor any strides.
 bool has_strides(const Shape& shape, const int64_t* strides) {
@@ -57,24 +59,22 @@ Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Program
   std::unique_ptr<Executor> executor(new Executor(std::move(program), framework));
   const Program& p = *executor->program_;
   for (const TensorSpec& spec : p.specs)
-    if (spec.sizes.size() > kMaxRank)
-      return unsupported("a tensor of rank {} (at most {})", spec.sizes.size(), kMaxRank);
+    if (spec.sizes.size() > kMaxRank) return unsupported("a tensor of rank {} (at most {})", spec.sizes.size(), kMaxRank);
   for (const std::string& type : p.device_types) {
     executor->device_codes_.push_back(framework.device_type(framework.context, type.c_str()));
     if (executor->device_codes_.back() < 0) return unsupported("the framework knows no device '{}'", type);
   }
   for (const Line& line : p.lines) {
     if (auto* kernel = std::get_if<KernelLine>(&line)) {
-      LITZ_CHECK(p.kernels.at(kernel->kernel).function || p.kernels[kernel->kernel].launch, "kernel {} has no code", p.kernels[kernel->kernel].name);
+      LITZ_CHECK(p.kernels.at(kernel->kernel).function || p.kernels[kernel->kernel].launch, "kernel {} has no code",
+                 p.kernels[kernel->kernel].name);
       executor->kernel_numbers_ += kernel->numbers.size();
       executor->most_pointers_ = std::max(executor->most_pointers_, kernel->tensors.size() + 2);
     } else if (auto* call = std::get_if<ExternLine>(&line)) {
       std::string reason;
-      void* prepared =
-          framework.prepare_extern ? framework.prepare_extern(framework.context, p, *call, &reason) : nullptr;
+      void* prepared = framework.prepare_extern ? framework.prepare_extern(framework.context, p, *call, &reason) : nullptr;
       if (!prepared)
-        return unsupported("{} cannot be called: {}", p.callees.at(call->callee).op,
-                           reason.empty() ? "there is no framework" : reason);
+        return unsupported("{} cannot be called: {}", p.callees.at(call->callee).op, reason.empty() ? "there is no framework" : reason);
       executor->prepared_.push_back(prepared);
       executor->numbers_change_ |= !call->number_results.empty();
     } else if (std::holds_alternative<ReadNumberLine>(line)) {
@@ -123,15 +123,13 @@ void Executor::find_last_uses() {
       for (Slot slot : slots_used_by(line)) is_read_by_lines_[static_cast<size_t>(slot)] = true;
   std::vector<int32_t> argument_of(static_cast<size_t>(p.slot_count), -1);
   for (int32_t i = 0; i < p.argument_count; i++)
-    if (p.argument_slots[static_cast<size_t>(i)] >= 0)
-      argument_of[static_cast<size_t>(p.argument_slots[static_cast<size_t>(i)])] = i;
+    if (p.argument_slots[static_cast<size_t>(i)] >= 0) argument_of[static_cast<size_t>(p.argument_slots[static_cast<size_t>(i)])] = i;
   std::vector<int64_t> last(static_cast<size_t>(p.argument_count), -1);
   for (size_t k = 0; k < p.lines.size(); k++) {
     if (auto* view = std::get_if<ViewLine>(&p.lines[k]))
       argument_of[static_cast<size_t>(view->slot)] = argument_of[static_cast<size_t>(view->base)];
     for (Slot slot : slots_used_by(p.lines[k]))
-      if (const int32_t i = argument_of[static_cast<size_t>(slot)]; i >= 0)
-        last[static_cast<size_t>(i)] = static_cast<int64_t>(k);
+      if (const int32_t i = argument_of[static_cast<size_t>(slot)]; i >= 0) last[static_cast<size_t>(i)] = static_cast<int64_t>(k);
   }
   for (const OutputSpec& output : p.outputs) {
     if (output.kind == OutputSpec::kInput) last[static_cast<size_t>(output.index)] = -1;
@@ -153,8 +151,7 @@ void Executor::find_late_specs() {
     if (auto* read = std::get_if<ReadNumberLine>(&line)) late[static_cast<size_t>(read->entry)] = true;
   }
   for (const LaterTable& later : p.later_tables)
-    for (const ExprProgram::Output& output : later.program.outputs)
-      late[static_cast<size_t>(later.begin) + output.target] = true;
+    for (const ExprProgram::Output& output : later.program.outputs) late[static_cast<size_t>(later.begin) + output.target] = true;
   auto is_late = [&](TableIndex entry) { return late[static_cast<size_t>(entry)]; };
   for (const TensorSpec& spec : p.specs)
     spec_is_late_.push_back(std::any_of(spec.sizes.begin(), spec.sizes.end(), is_late) ||
@@ -183,7 +180,8 @@ std::string Executor::profile_text() const {
   }
   std::vector<std::pair<double, std::string>> rows;
   for (const auto& [name, row] : by_line)
-    rows.emplace_back(row.first, fmt::format("  {:10.3f} ms {:5.1f} %  {:3} x {}\n", row.first / calls_ * 1e3, row.first / total * 100, row.second, name));
+    rows.emplace_back(row.first, fmt::format("  {:10.3f} ms {:5.1f} %  {:3} x {}\n", row.first / calls_ * 1e3, row.first / total * 100,
+                                             row.second, name));
   std::sort(rows.rbegin(), rows.rend());
   std::string text = fmt::format("{}: {} calls, {:.3f} ms a call\n", program_->name, calls_.load(), total / calls_ * 1e3);
   for (const auto& row : rows) text += row.second;
@@ -222,22 +220,15 @@ bool Executor::read_symbols(CallState& state, const CallArgument* arguments) con
     const SymbolSource& source = program_->symbols[k];
     const CallArgument& argument = arguments[source.argument];
     switch (source.kind) {
-      case SymbolSource::kSize:
-        state.symbols[k] = argument.sizes[source.dimension];
-        break;
-      case SymbolSource::kStride:
-        state.symbols[k] = argument.strides[source.dimension];
-        break;
-      case SymbolSource::kScalarArgument:
-        state.symbols[k] = argument.number;
-        break;
+      case SymbolSource::kSize: state.symbols[k] = argument.sizes[source.dimension]; break;
+      case SymbolSource::kStride: state.symbols[k] = argument.strides[source.dimension]; break;
+      case SymbolSource::kScalarArgument: state.symbols[k] = argument.number; break;
       case SymbolSource::kStorageOffset: {
         SlotState& slot = state.slots[program_->argument_slots[source.argument]];
         int32_t rank;
         const int64_t *sizes, *strides;
         if (!slot.tensor && framework_.argument_tensor(framework_.context, argument.object, &slot.tensor)) return false;
-        if (framework_.describe(framework_.context, slot.tensor, &rank, &sizes, &strides, &state.symbols[k]))
-          return false;
+        if (framework_.describe(framework_.context, slot.tensor, &rank, &sizes, &strides, &state.symbols[k])) return false;
         break;
       }
     }
@@ -247,9 +238,7 @@ bool Executor::read_symbols(CallState& state, const CallArgument* arguments) con
 
 void Executor::choose_numbers(CallState& state) const {
   const size_t bytes = state.symbols.size() * sizeof(int64_t);
-  auto fits = [&](const Numbers& n) {
-    return !bytes || std::memcmp(n.symbols.data(), state.symbols.data(), bytes) == 0;
-  };
+  auto fits = [&](const Numbers& n) { return !bytes || std::memcmp(n.symbols.data(), state.symbols.data(), bytes) == 0; };
   if (state.numbers && fits(*state.numbers)) return;
   for (auto& known : state.known)
     if (fits(*known)) {
@@ -289,8 +278,7 @@ RunStatus Executor::run(CallArgument* arguments, CallOutput* outputs, std::strin
   RunStatus status = RunStatus::kFrameworkError;
   if (read_symbols(*state, arguments)) {
     choose_numbers(*state);
-    const int64_t mode =
-        prepared_.empty() || !framework_.enter_extern_mode ? 0 : framework_.enter_extern_mode(framework_.context);
+    const int64_t mode = prepared_.empty() || !framework_.enter_extern_mode ? 0 : framework_.enter_extern_mode(framework_.context);
     const bool lets_go = state->numbers->is_long && framework_.suspend_host;
     void* host = lets_go ? framework_.suspend_host(framework_.context) : nullptr;
     status = run_lines(*state, arguments, message, owns_arguments && framework_.drop_argument);
@@ -310,8 +298,7 @@ RunStatus Executor::run(CallArgument* arguments, CallOutput* outputs, std::strin
   return status;
 }
 
-RunStatus Executor::run_lines(CallState& state, CallArgument* arguments, std::string* message,
-                              bool owns_arguments) const {
+RunStatus Executor::run_lines(CallState& state, CallArgument* arguments, std::string* message, bool owns_arguments) const {
   state.next_prepared = 0;
   state.next_kernel_numbers = state.numbers->kernel_numbers.data();
   const std::vector<Line>& lines = program_->lines;
@@ -319,7 +306,8 @@ RunStatus Executor::run_lines(CallState& state, CallArgument* arguments, std::st
   if (profile) ++calls_;
   for (size_t k = 0; k < lines.size(); k++) {
     const RunStatus status = profile ? run_timed(k, state, arguments, message) : run_line(lines[k], state, arguments, message);
-    if (status != RunStatus::kOk) [[unlikely]] return status;
+    if (status != RunStatus::kOk) [[unlikely]]
+      return status;
     if (owns_arguments && !dropped_after_[k].empty()) drop_arguments(k, state, arguments);
   }
   return RunStatus::kOk;
@@ -343,8 +331,7 @@ void Executor::drop_arguments(size_t line, CallState& state, CallArgument* argum
   }
 }
 
-RunStatus Executor::run_line(const Line& any, CallState& state, const CallArgument* arguments,
-                             std::string* message) const {
+RunStatus Executor::run_line(const Line& any, CallState& state, const CallArgument* arguments, std::string* message) const {
   int64_t* table = state.numbers->table.data();
   const Framework& f = framework_;
   return std::visit(
@@ -363,8 +350,8 @@ RunStatus Executor::run_line(const Line& any, CallState& state, const CallArgume
           [&](const ArenaLine& line) {
             SlotState& slot = state.slots[line.slot];
             const int64_t one = 1;
-            if (f.empty_strided(f.context, 1, &table[line.bytes], &one, dtype_torch_code(DType::kUInt8),
-                                device_codes_[line.device.type], line.device.index, &slot.tensor) ||
+            if (f.empty_strided(f.context, 1, &table[line.bytes], &one, dtype_torch_code(DType::kUInt8), device_codes_[line.device.type],
+                                line.device.index, &slot.tensor) ||
                 f.data_pointer(f.context, slot.tensor, &slot.data))
               return RunStatus::kFrameworkError;
             return RunStatus::kOk;
@@ -381,8 +368,7 @@ RunStatus Executor::run_line(const Line& any, CallState& state, const CallArgume
             slot.base = line.base;
             slot.spec = line.spec;
             slot.offset = table[line.offset];
-            slot.data = static_cast<char*>(state.slots[line.base].data) +
-                        slot.offset * dtype_bytes(program_->specs[line.spec].dtype);
+            slot.data = static_cast<char*>(state.slots[line.base].data) + slot.offset * dtype_bytes(program_->specs[line.spec].dtype);
             return RunStatus::kOk;
           },
           [&](const FreeLine& line) {
@@ -400,8 +386,7 @@ RunStatus Executor::run_line(const Line& any, CallState& state, const CallArgume
           },
           [&](const ExternLine& line) {
             CallFrame frame(*this, state, arguments, &line);
-            return f.call_extern(f.context, prepared_[state.next_prepared++], frame) ? RunStatus::kFrameworkError
-                                                                                     : RunStatus::kOk;
+            return f.call_extern(f.context, prepared_[state.next_prepared++], frame) ? RunStatus::kFrameworkError : RunStatus::kOk;
           },
           [&](const ComputeLine& line) {
             const LaterTable& later = program_->later_tables[line.program];
@@ -419,8 +404,7 @@ RunStatus Executor::run_line(const Line& any, CallState& state, const CallArgume
             int64_t offset;
             CallFrame frame(*this, state, arguments, nullptr);
             void* tensor = frame.tensor(line.slot);
-            if (!tensor || f.describe(f.context, tensor, &rank, &sizes, &strides, &offset))
-              return RunStatus::kFrameworkError;
+            if (!tensor || f.describe(f.context, tensor, &rank, &sizes, &strides, &offset)) return RunStatus::kFrameworkError;
             table[line.entry] = line.kind == ReadNumberLine::kSize     ? sizes[line.dimension]
                                 : line.kind == ReadNumberLine::kStride ? strides[line.dimension]
                                                                        : offset;
@@ -460,8 +444,7 @@ void run_piece(void* argument, int64_t begin, int64_t end) {
 
 }  // namespace
 
-RunStatus Executor::run_kernel(CallState& state, const KernelLine& line, const int64_t* numbers,
-                               std::string* message) const {
+RunStatus Executor::run_kernel(CallState& state, const KernelLine& line, const int64_t* numbers, std::string* message) const {
   const int64_t* table = state.numbers->table.data();
   const int64_t range = table[line.range];
   if (range <= 0) return RunStatus::kOk;
@@ -478,8 +461,7 @@ RunStatus Executor::run_kernel(CallState& state, const KernelLine& line, const i
   if (line.scratch_bytes >= 0) {
     job.scratch_at = static_cast<ptrdiff_t>(job.pointer_count++);
     job.scratch_bytes = (table[line.scratch_bytes] + 63) / 64 * 64;
-    const size_t needed =
-        static_cast<size_t>(job.scratch_bytes) * (in_pieces ? framework_.thread_count(framework_.context) : 1);
+    const size_t needed = static_cast<size_t>(job.scratch_bytes) * (in_pieces ? framework_.thread_count(framework_.context) : 1);
     if (needed > state.scratch_bytes) {
       std::free(state.scratch);
       state.scratch = std::aligned_alloc(64, needed);
@@ -519,24 +501,14 @@ RunStatus Executor::collect_outputs(CallState& state, const CallArgument* argume
   for (size_t i = 0; i < specs.size(); i++) {
     CallOutput& output = outputs[i];
     switch (specs[i].kind) {
-      case OutputSpec::kNone:
-        break;
-      case OutputSpec::kInput:
-        output = {CallOutput::kArgument, nullptr, specs[i].index};
-        break;
-      case OutputSpec::kInteger:
-        output = {CallOutput::kInteger, nullptr, 0, state.numbers->table[specs[i].index]};
-        break;
-      case OutputSpec::kFloat:
-        output = {CallOutput::kFloat, nullptr, 0, 0, specs[i].number};
-        break;
-      case OutputSpec::kBool:
-        output = {CallOutput::kBool, nullptr, 0, specs[i].number != 0};
-        break;
+      case OutputSpec::kNone: break;
+      case OutputSpec::kInput: output = {CallOutput::kArgument, nullptr, specs[i].index}; break;
+      case OutputSpec::kInteger: output = {CallOutput::kInteger, nullptr, 0, state.numbers->table[specs[i].index]}; break;
+      case OutputSpec::kFloat: output = {CallOutput::kFloat, nullptr, 0, 0, specs[i].number}; break;
+      case OutputSpec::kBool: output = {CallOutput::kBool, nullptr, 0, specs[i].number != 0}; break;
       case OutputSpec::kTensor: {
         size_t earlier = 0;
-        while (earlier < i && !(specs[earlier].kind == OutputSpec::kTensor && specs[earlier].index == specs[i].index))
-          earlier++;
+        while (earlier < i && !(specs[earlier].kind == OutputSpec::kTensor && specs[earlier].index == specs[i].index)) earlier++;
         if (earlier < i) {
           output = {CallOutput::kSameAs, nullptr, static_cast<int32_t>(earlier)};
           break;
@@ -609,14 +581,15 @@ bool CallFrame::set_result(size_t i, void* tensor) {
     if (!has_sizes(shape, rank, sizes)) {
       // The op's shape rule in the framework is wrong. Nobody but the caller looks at it: let it be. A kernel would read astray.
       if (executor_.is_read_by_lines_[static_cast<size_t>(index)]) {
-        state_.failure = fmt::format("{} gave a tensor of rank {} as result {}, whose sizes are not those that its rule in the framework promised",
-                                     executor_.program_->callees[line_->callee].op, rank, i);
+        state_.failure =
+            fmt::format("{} gave a tensor of rank {} as result {}, whose sizes are not those that its rule in the framework promised",
+                        executor_.program_->callees[line_->callee].op, rank, i);
         return false;
       }
     } else if (!has_strides(shape, strides)) {
       void* planned = nullptr;
-      if (f.empty_strided(f.context, shape.rank, shape.sizes, shape.strides, dtype_torch_code(spec.dtype),
-                          device_codes[spec.device.type], spec.device.index, &planned))
+      if (f.empty_strided(f.context, shape.rank, shape.sizes, shape.strides, dtype_torch_code(spec.dtype), device_codes[spec.device.type],
+                          spec.device.index, &planned))
         return false;
       const bool failed = f.copy(f.context, planned, tensor);
       f.release(f.context, tensor);

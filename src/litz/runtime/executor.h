@@ -39,7 +39,10 @@ class CallState;
 class CallFrame {
  public:
   CallFrame(const class Executor& executor, CallState& state, const CallArgument* arguments, const ExternLine* line)
-      : executor_(executor), state_(state), arguments_(arguments), line_(line) {}
+      : executor_(executor),
+        state_(state),
+        arguments_(arguments),
+        line_(line) {}
   /// The tensor in a slot, owned by the slot; null after a failure of the framework.
   void* tensor(Slot slot);
   int64_t number(TableIndex entry) const;
@@ -91,16 +94,16 @@ class Executor {
   mutable std::vector<double> line_seconds_;  // program.profile: per line, over all calls
   mutable std::atomic<int64_t> calls_{0};
   Framework framework_;
-  std::vector<int32_t> device_codes_;      // per program.device_types
-  std::vector<void*> prepared_;            // per extern line, in order
+  std::vector<int32_t> device_codes_;  // per program.device_types
+  std::vector<void*> prepared_;        // per extern line, in order
   std::vector<bool> spec_is_late_;
-  std::vector<bool> is_read_by_lines_;     // per slot: kernels, views or copies read its memory
+  std::vector<bool> is_read_by_lines_;               // per slot: kernels, views or copies read its memory
   std::vector<std::vector<int32_t>> dropped_after_;  // per line: positions of the arguments that it reads last
-  bool numbers_change_ = false;            // table entries are written during a run
-  size_t kernel_numbers_ = 0;              // of all kernel lines together
-  size_t most_pointers_ = 0;               // of one kernel line, scratch and error included
+  bool numbers_change_ = false;                      // table entries are written during a run
+  size_t kernel_numbers_ = 0;                        // of all kernel lines together
+  size_t most_pointers_ = 0;                         // of one kernel line, scratch and error included
   std::atomic<CallState*> spare_ = nullptr;
-  mutable std::mutex mutex_;                       // guards spares_
+  mutable std::mutex mutex_;  // guards spares_
   std::vector<CallState*> spares_;
 };
 

@@ -13,7 +13,9 @@ struct Overloaded : F... {
 template <typename... F>
 Overloaded(F...) -> Overloaded<F...>;
 
-std::string numbers(const std::vector<TableIndex>& entries) { return entries.empty() ? "[]" : fmt::format("[n{}]", fmt::join(entries, ", n")); }
+std::string numbers(const std::vector<TableIndex>& entries) {
+  return entries.empty() ? "[]" : fmt::format("[n{}]", fmt::join(entries, ", n"));
+}
 
 std::string device(const Program& p, DeviceId d) { return fmt::format("{}:{}", p.device_types.at(static_cast<size_t>(d.type)), d.index); }
 
@@ -49,7 +51,9 @@ std::string line_text(const Program& p, const Line& any) {
       Overloaded{
           [&](const AllocLine& l) { return fmt::format("%{} = alloc {}", l.slot, spec(p, l.spec)); },
           [&](const ArenaLine& l) { return fmt::format("%{} = arena n{} bytes {}", l.slot, l.bytes, device(p, l.device)); },
-          [&](const ArenaViewLine& l) { return fmt::format("%{} = arena_view %{} at n{}: {}", l.slot, l.arena, l.byte_offset, spec(p, l.spec)); },
+          [&](const ArenaViewLine& l) {
+            return fmt::format("%{} = arena_view %{} at n{}: {}", l.slot, l.arena, l.byte_offset, spec(p, l.spec));
+          },
           [&](const ViewLine& l) { return fmt::format("%{} = view %{} + n{}: {}", l.slot, l.base, l.offset, spec(p, l.spec)); },
           [&](const FreeLine& l) { return fmt::format("free %{}", l.slot); },
           [&](const KernelLine& l) {
@@ -57,16 +61,20 @@ std::string line_text(const Program& p, const Line& any) {
             for (Slot s : l.tensors) tensors += fmt::format("{}%{}", tensors.empty() ? "" : ", ", s);
             return fmt::format("call {}({}) numbers {} range n{} grain n{}{}{}", p.kernels.at(static_cast<size_t>(l.kernel)).name, tensors,
                                numbers(l.numbers), l.range, l.grain,
-                               l.scratch_bytes >= 0 ? fmt::format(" scratch n{}", l.scratch_bytes) : "", l.reports_errors ? " reports errors" : "");
+                               l.scratch_bytes >= 0 ? fmt::format(" scratch n{}", l.scratch_bytes) : "",
+                               l.reports_errors ? " reports errors" : "");
           },
           [&](const ExternLine& l) {
             std::string results, arguments;
             for (Slot s : l.results) results += (results.empty() ? "" : ", ") + (s < 0 ? std::string("_") : fmt::format("%{}", s));
             for (TableIndex n : l.number_results) results += fmt::format("{}n{}", results.empty() ? "" : ", ", n);
             for (const ExternArg& a : l.arguments) arguments += (arguments.empty() ? "" : ", ") + argument(p, a);
-            return fmt::format("{}{}extern {}({})", results, results.empty() ? "" : " = ", p.callees.at(static_cast<size_t>(l.callee)).op, arguments);
+            return fmt::format("{}{}extern {}({})", results, results.empty() ? "" : " = ", p.callees.at(static_cast<size_t>(l.callee)).op,
+                               arguments);
           },
-          [&](const ComputeLine& l) { return fmt::format("compute numbers from n{}", p.later_tables.at(static_cast<size_t>(l.program)).begin); },
+          [&](const ComputeLine& l) {
+            return fmt::format("compute numbers from n{}", p.later_tables.at(static_cast<size_t>(l.program)).begin);
+          },
           [&](const AssertLine& l) { return fmt::format("assert n{}: {:?}", l.condition, p.messages.at(static_cast<size_t>(l.message))); },
           [&](const ReadNumberLine& l) {
             static constexpr const char* kKinds[] = {"size", "stride", "storage_offset"};

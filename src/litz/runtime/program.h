@@ -24,7 +24,7 @@ struct SymbolSource {
 };
 
 struct DeviceId {
-  int32_t type = 0;   // index into Program::device_types
+  int32_t type = 0;  // index into Program::device_types
   int32_t index = 0;
 };
 
@@ -35,12 +35,31 @@ struct TensorSpec {
   std::vector<TableIndex> sizes, strides;
 };
 
-struct AllocLine { Slot slot; int32_t spec; };             // through the framework's allocator; owned by the slot
-struct ArenaLine { Slot slot; TableIndex bytes; DeviceId device; };  // one allocation that ArenaView lines cut up
-struct ArenaViewLine { Slot slot; Slot arena; TableIndex byte_offset; int32_t spec; };
+struct AllocLine {
+  Slot slot;
+  int32_t spec;
+};  // through the framework's allocator; owned by the slot
+struct ArenaLine {
+  Slot slot;
+  TableIndex bytes;
+  DeviceId device;
+};  // one allocation that ArenaView lines cut up
+struct ArenaViewLine {
+  Slot slot;
+  Slot arena;
+  TableIndex byte_offset;
+  int32_t spec;
+};
 /// Another shape on the storage of `base`, of the same element type: as_strided. The offset is in elements from base's first element.
-struct ViewLine { Slot slot; Slot base; TableIndex offset; int32_t spec; };
-struct FreeLine { Slot slot; };
+struct ViewLine {
+  Slot slot;
+  Slot base;
+  TableIndex offset;
+  int32_t spec;
+};
+struct FreeLine {
+  Slot slot;
+};
 
 /// A generated kernel: void kernel(void* const* pointers, const int64_t* numbers, int64_t begin, int64_t end).
 /// pointers: data of `tensors` in order (storage offset applied), then this thread's scratch (64-byte aligned) if scratch_bytes is
@@ -50,8 +69,8 @@ struct KernelLine {
   int32_t kernel;
   std::vector<Slot> tensors;
   std::vector<TableIndex> numbers;
-  TableIndex range;    // how many independent pieces of work
-  TableIndex grain;    // the least number worth a thread
+  TableIndex range;               // how many independent pieces of work
+  TableIndex grain;               // the least number worth a thread
   TableIndex scratch_bytes = -1;  // per thread; -1 for none
   bool reports_errors = false;
   int32_t first_message = 0;  // KernelError::kAssertion + k is Program::messages[first_message + k]
@@ -66,21 +85,30 @@ struct KernelError {
   int64_t size = 0;   // the size that it had to respect
 };
 
-struct NumberArg { TableIndex entry; };  // a symbolic integer
-struct TensorArg { Slot slot; };
-struct ComplexArg { double real, imaginary; };
-struct MemoryFormatArg { int32_t torch_code; };
+struct NumberArg {
+  TableIndex entry;
+};  // a symbolic integer
+struct TensorArg {
+  Slot slot;
+};
+struct ComplexArg {
+  double real, imaginary;
+};
+struct MemoryFormatArg {
+  int32_t torch_code;
+};
 struct ExternArg;
 using ExternArgs = std::vector<ExternArg>;
-struct ExternArg : std::variant<std::monostate, bool, int64_t, double, std::string, NumberArg, TensorArg, DType, DeviceId, ComplexArg, MemoryFormatArg, ExternArgs> {
+struct ExternArg : std::variant<std::monostate, bool, int64_t, double, std::string, NumberArg, TensorArg, DType, DeviceId, ComplexArg,
+                                MemoryFormatArg, ExternArgs> {
   using variant::variant;
 };
 
 /// An op of the framework. Results go to `results` (owned by their slots); out-variants write a planned tensor and have none.
 struct ExternLine {
-  int32_t callee;      // index into Program::callees
-  ExternArgs arguments;  // every argument of the schema, in its order
-  std::vector<Slot> results;              // -1 where a result is not used
+  int32_t callee;                          // index into Program::callees
+  ExternArgs arguments;                    // every argument of the schema, in its order
+  std::vector<Slot> results;               // -1 where a result is not used
   std::vector<TableIndex> number_results;  // table entries for integer results (item()), else empty
   /// Per result the spec that later lines assume, or -1: a result that the op laid out otherwise is copied into that layout.
   std::vector<int32_t> result_specs;
@@ -91,8 +119,13 @@ struct LaterTable {
   ExprProgram program;
   TableIndex begin = 0;
 };
-struct ComputeLine { int32_t program; };
-struct AssertLine { TableIndex condition; int32_t message; };
+struct ComputeLine {
+  int32_t program;
+};
+struct AssertLine {
+  TableIndex condition;
+  int32_t message;
+};
 /// A number of a tensor that only the run knows (the size of nonzero's result) becomes a table entry.
 struct ReadNumberLine {
   enum Kind : uint8_t { kSize, kStride, kStorageOffset } kind;
@@ -100,8 +133,12 @@ struct ReadNumberLine {
   Slot slot;
   int32_t dimension;
 };
-struct CopyLine { Slot destination; Slot source; };  // as Tensor.copy_
-using Line = std::variant<AllocLine, ArenaLine, ArenaViewLine, ViewLine, FreeLine, KernelLine, ExternLine, ComputeLine, AssertLine, ReadNumberLine, CopyLine>;
+struct CopyLine {
+  Slot destination;
+  Slot source;
+};  // as Tensor.copy_
+using Line = std::variant<AllocLine, ArenaLine, ArenaViewLine, ViewLine, FreeLine, KernelLine, ExternLine, ComputeLine, AssertLine,
+                          ReadNumberLine, CopyLine>;
 
 struct Callee {
   std::string op;      // "aten.addmm.out"
@@ -125,21 +162,21 @@ struct Kernel {
 
 struct OutputSpec {
   enum Kind : uint8_t { kNone, kTensor, kInput, kInteger, kFloat, kBool } kind = kNone;
-  int32_t index = 0;     // slot; argument position for kInput (the very tensor object that was passed); table entry for kInteger
-  double number = 0;     // kFloat, kBool
+  int32_t index = 0;  // slot; argument position for kInput (the very tensor object that was passed); table entry for kInteger
+  double number = 0;  // kFloat, kBool
 };
 
 struct Program {
   std::string name;
   bool profile = false;  // time every line; the executor prints the sums when it goes
   int32_t argument_count = 0;
-  std::vector<Slot> argument_slots;        // per argument: its slot, -1 for numbers
+  std::vector<Slot> argument_slots;  // per argument: its slot, -1 for numbers
   /// Tensors stored with the program; they are passed behind the caller's arguments, so their slots end `argument_slots`.
   std::vector<std::string> constants;
   std::vector<std::string> device_types;
-  std::vector<SymbolSource> symbols;       // symbol k of the table program
-  ExprProgram table;                       // symbols -> all entries known at the start
-  std::vector<LaterTable> later_tables;   // ComputeLine: entries that need results of extern calls
+  std::vector<SymbolSource> symbols;     // symbol k of the table program
+  ExprProgram table;                     // symbols -> all entries known at the start
+  std::vector<LaterTable> later_tables;  // ComputeLine: entries that need results of extern calls
   int32_t table_size = 0;
   int32_t slot_count = 0;
   std::vector<TensorSpec> specs;

@@ -11,8 +11,7 @@ Result<std::unique_ptr<TorchApi>> TorchApi::load(const std::string& path) {
   api->library = dlopen(path.c_str(), RTLD_NOLOAD | RTLD_NOW);
   if (!api->library) return unsupported("{} is not loaded in this process: import torch first", path);
   std::string missing;
-#define LITZ_FIND(name, result, arguments)                                \
-  api->name = reinterpret_cast<result(*) arguments>(api->find(#name));
+#define LITZ_FIND(name, result, arguments) api->name = reinterpret_cast<result(*) arguments>(api->find(#name));
 #define LITZ_NEED(name, result, arguments) \
   LITZ_FIND(name, result, arguments)       \
   if (!api->name) missing = #name;

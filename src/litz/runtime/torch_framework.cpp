@@ -45,7 +45,8 @@ int call_extern(void* context, void* opaque, CallFrame& frame) {
   const HostFunctions& host = self(context).host();
   auto* prepared = static_cast<PreparedExtern*>(opaque);
   if (prepared->native) {
-    if (prepared->native(frame) == 0) [[likely]] return 0;
+    if (prepared->native(frame) == 0) [[likely]]
+      return 0;
     if (!host.prepare || !prepared->may_be_repeated) return 1;
     if (!prepared->host_was_tried) {
       std::string reason;
@@ -92,16 +93,15 @@ Framework TorchFramework::table() {
     auto* code = reinterpret_cast<int32_t (*)()>(functions(c).find((std::string("aoti_torch_device_type_") + name).c_str()));
     return code ? code() : -1;
   };
-  f.empty_strided = [](void* c, int32_t rank, const int64_t* sizes, const int64_t* strides, int32_t dtype, int32_t type, int32_t index, void** tensor) {
-    return functions(c).aoti_torch_empty_strided(rank, sizes, strides, dtype, type, index, tensor);
-  };
+  f.empty_strided = [](void* c, int32_t rank, const int64_t* sizes, const int64_t* strides, int32_t dtype, int32_t type, int32_t index,
+                       void** tensor) { return functions(c).aoti_torch_empty_strided(rank, sizes, strides, dtype, type, index, tensor); };
   f.data_pointer = [](void* c, void* tensor, void** data) { return functions(c).aoti_torch_get_data_ptr(tensor, data); };
   f.release = [](void* c, void* tensor) { functions(c).aoti_torch_delete_tensor_object(tensor); };
   f.as_strided = [](void* c, void* tensor, int32_t rank, const int64_t* sizes, const int64_t* strides, int64_t offset, void** view) {
     return functions(c).aoti_torch__reinterpret_tensor(tensor, rank, sizes, strides, offset, view);
   };
-  f.from_memory = [](void* c, void* data, int32_t rank, const int64_t* sizes, const int64_t* strides, int32_t dtype, int32_t type, int32_t index,
-                     void** tensor) {
+  f.from_memory = [](void* c, void* data, int32_t rank, const int64_t* sizes, const int64_t* strides, int32_t dtype, int32_t type,
+                     int32_t index, void** tensor) {
     return functions(c).aoti_torch_create_tensor_from_blob(data, rank, sizes, strides, 0, dtype, type, index, tensor);
   };
   f.describe = [](void* c, void* tensor, int32_t* rank, const int64_t** sizes, const int64_t** strides, int64_t* offset) {

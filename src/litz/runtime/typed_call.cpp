@@ -61,7 +61,8 @@ NativeCall two_into_out(const TorchApi& api, const ExternLine& line, const char*
 /// op.out(self, a, b, *, beta, alpha, out)
 NativeCall three_into_out(const TorchApi& api, const Program& program, const ExternLine& line, const char* name) {
   auto f = function<int (*)(Handle, Handle, Handle, Handle, double, double)>(api, name);
-  if (!f || line.arguments.size() != 6 || !is_tensor(line, 0) || !is_tensor(line, 1) || !is_tensor(line, 2) || !is_tensor(line, 5)) return {};
+  if (!f || line.arguments.size() != 6 || !is_tensor(line, 0) || !is_tensor(line, 1) || !is_tensor(line, 2) || !is_tensor(line, 5))
+    return {};
   const TensorSpec* out = spec_of(program, std::get<TensorArg>(line.arguments[5]).slot);
   const bool is_float = out && is_floating(out->dtype);
   double beta, alpha;

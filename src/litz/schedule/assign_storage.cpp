@@ -54,11 +54,13 @@ void assign_storage(Schedule& schedule) {
           read_here_elsewhere = find_violation(group->axes, group->members).has_value();
         if (read_later || read_here_elsewhere) {
           schedule.refusals.push_back({"assign_storage", old->name, b->name,
-                                       read_later ? "the old version is read after the new one is written" : "the old version is read at other elements in the same kernel"});
+                                       read_later ? "the old version is read after the new one is written"
+                                                  : "the old version is read at other elements in the same kernel"});
           continue;
         }
         Buffer* root = old;
-        for (auto it = schedule.storage_of.find(root); it != schedule.storage_of.end(); it = schedule.storage_of.find(root)) root = it->second;
+        for (auto it = schedule.storage_of.find(root); it != schedule.storage_of.end(); it = schedule.storage_of.find(root))
+          root = it->second;
         schedule.storage_of[b] = root;
       }
 }

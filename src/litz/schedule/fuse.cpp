@@ -34,8 +34,7 @@ void collect_extern_reads(const ExternArgument& argument, std::vector<const Buff
 /// Groups and the edges between them while they are being joined.
 class Fuser {
  public:
-  Fuser(Schedule& schedule, const FuseOptions& options)
-      : schedule_(schedule), options_(options), context_(*schedule.program->context) {}
+  Fuser(Schedule& schedule, const FuseOptions& options) : schedule_(schedule), options_(options), context_(*schedule.program->context) {}
 
   void run() {
     make_groups();
@@ -59,7 +58,7 @@ class Fuser {
     std::unique_ptr<FusedGroup> group;  // null once joined into another
     std::set<int> before, after;        // groups that must run earlier, later
     std::unordered_set<const Buffer*> reads, writes;
-    int low = 0, high = 0;              // positions of its operations in the program
+    int low = 0, high = 0;  // positions of its operations in the program
   };
   struct Candidate {
     int64_t score;
@@ -95,7 +94,8 @@ class Fuser {
       } else {
         // Reduced axes and the scanned axis are loops of the member; everything else is independent.
         for (size_t i = 0; i < op->axes.size(); ++i) {
-          const bool is_local = static_cast<int>(i) >= op->rank || (op->kind == OperationKind::kScan && static_cast<int>(i) == op->scan_axis) ||
+          const bool is_local = static_cast<int>(i) >= op->rank ||
+                                (op->kind == OperationKind::kScan && static_cast<int>(i) == op->scan_axis) ||
                                 op->kind == OperationKind::kScatter;
           (is_local ? m.local_axes : g.axes).push_back(op->axes[i]);
         }
@@ -205,7 +205,8 @@ class Fuser {
   }
 
   void refuse(int a, int b, std::string reason) {
-    schedule_.refusals.push_back({"fuse", nodes_[a].group->members.back().operation->name, nodes_[b].group->members.front().operation->name, std::move(reason)});
+    schedule_.refusals.push_back(
+        {"fuse", nodes_[a].group->members.back().operation->name, nodes_[b].group->members.front().operation->name, std::move(reason)});
   }
 
   void consider(int a, int b) {

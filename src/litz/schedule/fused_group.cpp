@@ -36,7 +36,8 @@ std::string to_text(const Schedule& schedule) {
     for (const Buffer* b : g->internal_buffers) text += fmt::format("  internal {}\n", b->name);
   }
   for (const auto& b : schedule.program->buffers())
-    if (auto it = schedule.storage_of.find(b.get()); it != schedule.storage_of.end()) text += fmt::format("storage {} = {}\n", b->name, it->second->name);
+    if (auto it = schedule.storage_of.find(b.get()); it != schedule.storage_of.end())
+      text += fmt::format("storage {} = {}\n", b->name, it->second->name);
   for (const auto& r : schedule.refusals) text += fmt::format("refused {}: {} with {}: {}\n", r.pass, r.first, r.second, r.reason);
   return text;
 }

@@ -30,8 +30,8 @@ enum class GroupKind : uint8_t { kLoops, kExtern };
 struct FusedGroup {
   int id = 0;
   GroupKind kind = GroupKind::kLoops;
-  std::string name;             // "fused_native_layer_norm_add_0": stable, from the source ops
-  std::vector<Expr> axes;       // outermost first
+  std::string name;                  // "fused_native_layer_norm_add_0": stable, from the source ops
+  std::vector<Expr> axes;            // outermost first
   std::vector<GroupMember> members;  // in execution order
   /// Outputs of members that nobody outside the group reads: registers where each read is in the producing loop nest at the same point,
   /// otherwise scratch of one outer iteration.

@@ -238,8 +238,8 @@ std::optional<Refinement> refine(std::span<const Expr> a, std::span<const Expr> 
   struct Side {
     std::span<const Expr> axes;
     size_t next;
-    Expr left;             // extent of the current axis that is not yet cut off
-    Expr position, weight; // value built so far from the inner pieces
+    Expr left;              // extent of the current axis that is not yet cut off
+    Expr position, weight;  // value built so far from the inner pieces
   };
   auto start = [&](std::span<const Expr> s) { return Side{s, s.size(), {}, context.integer(0), context.integer(1)}; };
   Side x = start(a), y = start(b);
@@ -313,7 +313,8 @@ std::vector<Access> accesses_of(const GroupMember& member) {
   for (const Instr& i : op.body.instrs)
     if (i.op == Op::kLoad) {
       std::vector<Expr> coordinates = mapped(i.coordinates);
-      const bool seen = std::any_of(out.begin(), out.end(), [&](const Access& a) { return a.buffer == i.buffer && a.coordinates == coordinates; });
+      const bool seen =
+          std::any_of(out.begin(), out.end(), [&](const Access& a) { return a.buffer == i.buffer && a.coordinates == coordinates; });
       if (!seen) out.push_back({i.buffer, std::move(coordinates), false});
     }
   if (op.scatter_base) out.push_back({op.scatter_base, mapped(op.scatter_coordinates), false});
@@ -367,7 +368,8 @@ Result<JoinedMembers> join_groups(const FusedGroup& first, const FusedGroup& sec
     auto map = match_extents(shorter, std::span(longer).first(shorter.size()), context);
     if (!map) continue;
     const std::vector<Expr> outer(longer.begin(), longer.begin() + shorter.size()), rest(longer.begin() + shorter.size(), longer.end());
-    JoinedMembers joined = first_is_shorter ? assemble(outer, first, *map, {}, second, {}, rest) : assemble(outer, first, {}, rest, second, *map, {});
+    JoinedMembers joined =
+        first_is_shorter ? assemble(outer, first, *map, {}, second, {}, rest) : assemble(outer, first, {}, rest, second, *map, {});
     JoinedMembers apart = joined;
     share_local_loops(joined, first.members.size());
     if (!find_violation(joined.axes, joined.members)) return joined;
@@ -399,7 +401,8 @@ std::optional<std::string> find_violation(const std::vector<Expr>& axes, const s
         const Expr written = w->second.coordinates[d], read = a.coordinates[d];
         if (written == read) continue;
         // Different points are fine along local axes of the writer, whose loop has ended; not along the outer axes.
-        if (mentions_any(written, axes)) return fmt::format("{} is written at {} and read at {}", a.buffer->name, to_string(written), to_string(read));
+        if (mentions_any(written, axes))
+          return fmt::format("{} is written at {} and read at {}", a.buffer->name, to_string(written), to_string(read));
         if (!mentions_any(written, writer.local_axes) && !written.is_integer())
           return fmt::format("{} is written at {} and read at {}", a.buffer->name, to_string(written), to_string(read));
       }
@@ -418,7 +421,8 @@ std::optional<std::string> find_violation(const std::vector<Expr>& axes, const s
       for (size_t d = 0; d < coordinates.size(); ++d) {
         if (coordinates[d] == write.coordinates[d]) continue;
         if (same_loop || mentions_any(coordinates[d], axes) || mentions_any(write.coordinates[d], axes))
-          return fmt::format("{} is read at {} while {} is written at {}", old->name, to_string(coordinates[d]), buffer->name, to_string(write.coordinates[d]));
+          return fmt::format("{} is read at {} while {} is written at {}", old->name, to_string(coordinates[d]), buffer->name,
+                             to_string(write.coordinates[d]));
       }
     }
   }

@@ -21,10 +21,35 @@ struct BodyCost {
 
 bool is_heavy_op(Op op) {
   switch (op) {
-    case Op::kExp: case Op::kExp2: case Op::kExpm1: case Op::kLog: case Op::kLog2: case Op::kLog10: case Op::kLog1p: case Op::kSin:
-    case Op::kCos: case Op::kTan: case Op::kTanh: case Op::kErf: case Op::kErfc: case Op::kErfinv: case Op::kSigmoid: case Op::kPow:
-    case Op::kAsin: case Op::kAcos: case Op::kAtan: case Op::kAtan2: case Op::kSinh: case Op::kCosh: case Op::kAsinh: case Op::kAcosh:
-    case Op::kAtanh: case Op::kLgamma: case Op::kDigamma: case Op::kHypot: case Op::kRandomUint: return true;
+    case Op::kExp:
+    case Op::kExp2:
+    case Op::kExpm1:
+    case Op::kLog:
+    case Op::kLog2:
+    case Op::kLog10:
+    case Op::kLog1p:
+    case Op::kSin:
+    case Op::kCos:
+    case Op::kTan:
+    case Op::kTanh:
+    case Op::kErf:
+    case Op::kErfc:
+    case Op::kErfinv:
+    case Op::kSigmoid:
+    case Op::kPow:
+    case Op::kAsin:
+    case Op::kAcos:
+    case Op::kAtan:
+    case Op::kAtan2:
+    case Op::kSinh:
+    case Op::kCosh:
+    case Op::kAsinh:
+    case Op::kAcosh:
+    case Op::kAtanh:
+    case Op::kLgamma:
+    case Op::kDigamma:
+    case Op::kHypot:
+    case Op::kRandomUint: return true;
     default: return false;
   }
 }
@@ -91,7 +116,8 @@ std::unordered_map<Buffer*, Readers> find_readers(const LoopProgram& program) {
 std::optional<std::string> refuse_inlining(const Operation& producer, const Readers& readers, const InlineLimits& limits) {
   const BodyCost cost = body_cost(producer.body);
   if (cost.reads == 0 && !cost.is_heavy) return std::nullopt;  // constants and index patterns are always cheaper than memory
-  const bool gathers = std::any_of(producer.body.instrs.begin(), producer.body.instrs.end(), [](const Instr& i) { return i.op == Op::kIndirect; });
+  const bool gathers =
+      std::any_of(producer.body.instrs.begin(), producer.body.instrs.end(), [](const Instr& i) { return i.op == Op::kIndirect; });
   int sites = 0;
   bool has_wide_reader = false;
   for (const Operation* reader : readers.bodies) {
@@ -106,7 +132,8 @@ std::optional<std::string> refuse_inlining(const Operation& producer, const Read
     const BodyCost into = body_cost(reader->body);
     const int copies = static_cast<int>(loads.size());
     if (into.reads + copies * (cost.reads - 1) > limits.max_reads)
-      return fmt::format("{} reads after inlining into {}, limit {}", into.reads + copies * (cost.reads - 1), reader->name, limits.max_reads);
+      return fmt::format("{} reads after inlining into {}, limit {}", into.reads + copies * (cost.reads - 1), reader->name,
+                         limits.max_reads);
     if (into.instructions + copies * cost.instructions > limits.max_instructions)
       return fmt::format("{} instructions after inlining into {}, limit {}", into.instructions + copies * cost.instructions, reader->name,
                          limits.max_instructions);
@@ -119,13 +146,13 @@ std::optional<std::string> refuse_inlining(const Operation& producer, const Read
   const int wide_reads = count_wide_reads(producer);
   if (users > 1 && wide_reads > 1) return fmt::format("{} users would each repeat {} reads of its size", users, wide_reads);
   if (users > 1 && cost.reads > limits.max_repeated_reads) return fmt::format("{} users would each repeat {} reads", users, cost.reads);
-  if (sites > users && has_wide_reader && cost.reads * sites > 9)
-    return fmt::format("{} places would repeat {} reads", sites, cost.reads);
+  if (sites > users && has_wide_reader && cost.reads * sites > 9) return fmt::format("{} places would repeat {} reads", sites, cost.reads);
   return std::nullopt;
 }
 
 bool has_checks(const Body& body) {
-  return std::any_of(body.instrs.begin(), body.instrs.end(), [](const Instr& i) { return i.op == Op::kCheckIndex || i.op == Op::kAssertTrue; });
+  return std::any_of(body.instrs.begin(), body.instrs.end(),
+                     [](const Instr& i) { return i.op == Op::kCheckIndex || i.op == Op::kAssertTrue; });
 }
 
 /// Whether the consumer reads every element of the buffer unconditionally: then it makes every check that the producer makes.

@@ -28,7 +28,8 @@ std::unordered_map<const Buffer*, int> count_readers(const LoopProgram& program)
 
 bool same_layout_possible(const Buffer& base, const Buffer& result) {
   if (base.layout.kind == LayoutKind::kFlexible) return true;
-  return base.layout.kind == LayoutKind::kStrided && result.layout.kind == LayoutKind::kStrided && base.layout.strides == result.layout.strides;
+  return base.layout.kind == LayoutKind::kStrided && result.layout.kind == LayoutKind::kStrided &&
+         base.layout.strides == result.layout.strides;
 }
 
 }  // namespace

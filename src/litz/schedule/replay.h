@@ -14,7 +14,9 @@ class Replay {
   using LoadHook = std::function<std::optional<ValueId>(const Instr& load, std::vector<Expr>& coordinates, ValueId predicate)>;
 
   Replay(BodyBuilder& builder, Substitution map, LoadHook on_load = nullptr)
-      : builder_(builder), map_(std::move(map)), on_load_(std::move(on_load)) {}
+      : builder_(builder),
+        map_(std::move(map)),
+        on_load_(std::move(on_load)) {}
 
   /// Copies the instructions; loads and checks happen only where `guard` holds (kNoValue: always). Returns the values of all
   /// instructions, in order.

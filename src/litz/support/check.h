@@ -25,10 +25,10 @@ class UserError : public std::runtime_error {
 [[noreturn]] void fail_check(const char* file, int line, const char* condition, const std::string& message);
 [[noreturn]] void throw_user_error(std::string message);
 
-#define LITZ_CHECK(condition, ...)                                                                      \
-  do {                                                                                                  \
-    if (!(condition)) [[unlikely]]                                                                      \
-      ::litz::fail_check(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__));                \
+#define LITZ_CHECK(condition, ...)                                                       \
+  do {                                                                                   \
+    if (!(condition)) [[unlikely]]                                                       \
+      ::litz::fail_check(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
   } while (false)
 
 template <typename... Args>

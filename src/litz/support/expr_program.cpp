@@ -16,13 +16,9 @@ using Op = ExprProgram::Op;
 template <bool kChecked>
 bool compute(Op op, int64_t a, int64_t b, int64_t& result) {
   switch (op) {
-    case Op::kCopy:
-      result = a;
-      return true;
-    case Op::kAdd:
-      return !__builtin_add_overflow(a, b, &result) || !kChecked;
-    case Op::kMul:
-      return !__builtin_mul_overflow(a, b, &result) || !kChecked;
+    case Op::kCopy: result = a; return true;
+    case Op::kAdd: return !__builtin_add_overflow(a, b, &result) || !kChecked;
+    case Op::kMul: return !__builtin_mul_overflow(a, b, &result) || !kChecked;
     case Op::kFloorDiv:
       if (b == 0) [[unlikely]] {
         result = 0;
@@ -38,36 +34,17 @@ bool compute(Op op, int64_t a, int64_t b, int64_t& result) {
       }
       result = mod_int(a, b);
       return true;
-    case Op::kMin:
-      result = std::min(a, b);
-      return true;
-    case Op::kMax:
-      result = std::max(a, b);
-      return true;
-    case Op::kEq:
-      result = a == b;
-      return true;
-    case Op::kNe:
-      result = a != b;
-      return true;
-    case Op::kLt:
-      result = a < b;
-      return true;
-    case Op::kLe:
-      result = a <= b;
-      return true;
-    case Op::kAnd:
-      result = (a != 0) & (b != 0);
-      return true;
-    case Op::kOr:
-      result = (a != 0) | (b != 0);
-      return true;
-    case Op::kNot:
-      result = a == 0;
-      return true;
+    case Op::kMin: result = std::min(a, b); return true;
+    case Op::kMax: result = std::max(a, b); return true;
+    case Op::kEq: result = a == b; return true;
+    case Op::kNe: result = a != b; return true;
+    case Op::kLt: result = a < b; return true;
+    case Op::kLe: result = a <= b; return true;
+    case Op::kAnd: result = (a != 0) & (b != 0); return true;
+    case Op::kOr: result = (a != 0) | (b != 0); return true;
+    case Op::kNot: result = a == 0; return true;
     case Op::kJumpIfZero:
-    case Op::kJump:
-      break;
+    case Op::kJump: break;
   }
   return true;
 }
@@ -107,20 +84,15 @@ void initialise(const ExprProgram& program, int64_t* out) {
 
 void evaluate(const ExprProgram& program, const int64_t* symbols, int64_t* out) { run<false>(program, symbols, out); }
 
-bool evaluate_checked(const ExprProgram& program, const int64_t* symbols, int64_t* out) {
-  return run<true>(program, symbols, out);
-}
+bool evaluate_checked(const ExprProgram& program, const int64_t* symbols, int64_t* out) { return run<true>(program, symbols, out); }
 
 std::string to_text(const ExprProgram& program) {
   auto name = [&](ExprProgram::Operand operand) -> std::string {
     uint32_t index = ExprProgram::index_of(operand);
     switch (ExprProgram::space_of(operand)) {
-      case ExprProgram::Space::kSymbol:
-        return fmt::format("symbol[{}]", index);
-      case ExprProgram::Space::kRegister:
-        return fmt::format("r{}", index);
-      case ExprProgram::Space::kLiteral:
-        return fmt::format("{}", program.literals[index]);
+      case ExprProgram::Space::kSymbol: return fmt::format("symbol[{}]", index);
+      case ExprProgram::Space::kRegister: return fmt::format("r{}", index);
+      case ExprProgram::Space::kLiteral: return fmt::format("{}", program.literals[index]);
     }
     return {};
   };
@@ -134,11 +106,9 @@ std::string to_text(const ExprProgram& program) {
     else if (step.op == Op::kJumpIfZero) fmt::format_to(line, "{}: if not {} go to {}\n", i, name(step.a), step.target);
     else if (step.op == Op::kCopy) fmt::format_to(line, "{}: r{} = {}\n", i, step.target, name(step.a));
     else if (step.op == Op::kNot) fmt::format_to(line, "{}: r{} = not {}\n", i, step.target, name(step.a));
-    else
-      fmt::format_to(line, "{}: r{} = {} {} {}\n", i, step.target, name(step.a), kNames[size_t(step.op)], name(step.b));
+    else fmt::format_to(line, "{}: r{} = {} {} {}\n", i, step.target, name(step.a), kNames[size_t(step.op)], name(step.b));
   }
-  for (const ExprProgram::Output& output : program.outputs)
-    fmt::format_to(line, "out[{}] = {}\n", output.target, name(output.value));
+  for (const ExprProgram::Output& output : program.outputs) fmt::format_to(line, "out[{}] = {}\n", output.target, name(output.value));
   return text;
 }
 

@@ -44,8 +44,7 @@ Expr make_nonnegative(Expr difference) {
   Sides sides = split_sides(difference);
   // negative <= positive + constant
   int64_t constant = floor_div_int(sides.constant, sides.content);
-  if (sides.negative.is_integer(0))
-    return intern_pair(ExprKind::kLe, impl.integer(checked_mul(constant, -1)), sides.positive);
+  if (sides.negative.is_integer(0)) return intern_pair(ExprKind::kLe, impl.integer(checked_mul(constant, -1)), sides.positive);
   // The constant stands on the right, as in a loop's condition.
   if (sides.positive.is_integer(0) || constant < 0)
     return intern_pair(ExprKind::kLt, sides.negative, sides.positive + checked_add(constant, 1));
@@ -53,8 +52,7 @@ Expr make_nonnegative(Expr difference) {
 }
 
 bool is_comparison(Expr e) {
-  return e.kind() == ExprKind::kEq || e.kind() == ExprKind::kNe || e.kind() == ExprKind::kLt ||
-         e.kind() == ExprKind::kLe;
+  return e.kind() == ExprKind::kEq || e.kind() == ExprKind::kNe || e.kind() == ExprKind::kLt || e.kind() == ExprKind::kLe;
 }
 
 bool is_boolean(Expr e) { return has_flag(e, kFlagBoolean) || (e.range().lower >= 0 && e.range().upper <= 1); }
@@ -113,18 +111,12 @@ Expr logical_not(Expr a) {
   ExprContext::Impl& impl = impl_of(a);
   std::span<const Expr> operands = a.operands();
   switch (a.kind()) {
-    case ExprKind::kInteger:
-      return impl.integer(a.is_integer(0));
-    case ExprKind::kEq:
-      return intern_pair(ExprKind::kNe, operands[0], operands[1]);
-    case ExprKind::kNe:
-      return intern_pair(ExprKind::kEq, operands[0], operands[1]);
-    case ExprKind::kLt:
-      return le(operands[1], operands[0]);
-    case ExprKind::kLe:
-      return lt(operands[1], operands[0]);
-    case ExprKind::kNot:
-      return operands[0];
+    case ExprKind::kInteger: return impl.integer(a.is_integer(0));
+    case ExprKind::kEq: return intern_pair(ExprKind::kNe, operands[0], operands[1]);
+    case ExprKind::kNe: return intern_pair(ExprKind::kEq, operands[0], operands[1]);
+    case ExprKind::kLt: return le(operands[1], operands[0]);
+    case ExprKind::kLe: return lt(operands[1], operands[0]);
+    case ExprKind::kNot: return operands[0];
     case ExprKind::kAnd:
     case ExprKind::kOr: {
       Expr result = logical_not(operands[0]);
@@ -181,11 +173,9 @@ Expr select(Expr condition, Expr if_true, Expr if_false) {
   if (if_true == if_false) return if_true;
   if (if_true.is_integer(1) && if_false.is_integer(0)) return condition;
   if (if_true.is_integer(0) && if_false.is_integer(1)) return logical_not(condition);
-  if (condition.kind() == ExprKind::kNe || condition.kind() == ExprKind::kNot)
-    return select(logical_not(condition), if_false, if_true);
+  if (condition.kind() == ExprKind::kNe || condition.kind() == ExprKind::kNot) return select(logical_not(condition), if_false, if_true);
   // A branch that asks the same again knows the answer.
-  if (if_true.kind() == ExprKind::kSelect && if_true.operands()[0] == condition)
-    return select(condition, if_true.operands()[1], if_false);
+  if (if_true.kind() == ExprKind::kSelect && if_true.operands()[0] == condition) return select(condition, if_true.operands()[1], if_false);
   if (if_false.kind() == ExprKind::kSelect && if_false.operands()[0] == condition)
     return select(condition, if_true, if_false.operands()[2]);
   if (condition.kind() == ExprKind::kLt || condition.kind() == ExprKind::kLe) {

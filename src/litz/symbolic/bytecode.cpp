@@ -29,40 +29,25 @@ class Compiler {
   Operand compute(Expr e) {
     std::span<const Expr> operands = e.operands();
     switch (e.kind()) {
-      case ExprKind::kInteger:
-        return literal(e.integer());
-      case ExprKind::kSymbol:
-        LITZ_CHECK(false, "symbol {} of a run-time expression has no entry", e.symbol_name());
-      case ExprKind::kAdd:
-        return fold(Op::kAdd, operands);
-      case ExprKind::kMul:
-        return fold(Op::kMul, operands);
-      case ExprKind::kFloorDiv:
-        return fold(Op::kFloorDiv, operands);
-      case ExprKind::kMod:
-        return fold(Op::kMod, operands);
-      case ExprKind::kMin:
-        return fold(Op::kMin, operands);
-      case ExprKind::kMax:
-        return fold(Op::kMax, operands);
-      case ExprKind::kEq:
-        return fold(Op::kEq, operands);
-      case ExprKind::kNe:
-        return fold(Op::kNe, operands);
-      case ExprKind::kLt:
-        return fold(Op::kLt, operands);
-      case ExprKind::kLe:
-        return fold(Op::kLe, operands);
-      case ExprKind::kAnd:
-        return fold(Op::kAnd, operands);
-      case ExprKind::kOr:
-        return fold(Op::kOr, operands);
+      case ExprKind::kInteger: return literal(e.integer());
+      case ExprKind::kSymbol: LITZ_CHECK(false, "symbol {} of a run-time expression has no entry", e.symbol_name());
+      case ExprKind::kAdd: return fold(Op::kAdd, operands);
+      case ExprKind::kMul: return fold(Op::kMul, operands);
+      case ExprKind::kFloorDiv: return fold(Op::kFloorDiv, operands);
+      case ExprKind::kMod: return fold(Op::kMod, operands);
+      case ExprKind::kMin: return fold(Op::kMin, operands);
+      case ExprKind::kMax: return fold(Op::kMax, operands);
+      case ExprKind::kEq: return fold(Op::kEq, operands);
+      case ExprKind::kNe: return fold(Op::kNe, operands);
+      case ExprKind::kLt: return fold(Op::kLt, operands);
+      case ExprKind::kLe: return fold(Op::kLe, operands);
+      case ExprKind::kAnd: return fold(Op::kAnd, operands);
+      case ExprKind::kOr: return fold(Op::kOr, operands);
       case ExprKind::kNot: {
         Operand a = compile(operands[0]);
         return emit(Op::kNot, a, a);
       }
-      case ExprKind::kSelect:
-        return compile_select(operands);
+      case ExprKind::kSelect: return compile_select(operands);
     }
     LITZ_CHECK(false, "no code for {}", to_string(e));
   }
@@ -119,10 +104,8 @@ class Compiler {
 
 }  // namespace
 
-ExprProgram compile_exprs(std::span<const Expr> outputs, std::span<const SymbolSlot> slots,
-                          std::span<const uint32_t> targets) {
-  LITZ_CHECK(targets.empty() || targets.size() == outputs.size(), "{} targets for {} outputs", targets.size(),
-             outputs.size());
+ExprProgram compile_exprs(std::span<const Expr> outputs, std::span<const SymbolSlot> slots, std::span<const uint32_t> targets) {
+  LITZ_CHECK(targets.empty() || targets.size() == outputs.size(), "{} targets for {} outputs", targets.size(), outputs.size());
   ExprProgram program;
   Compiler compiler(program, slots);
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -138,9 +138,7 @@ inline ExprContext& Expr::context() const { return *node_->context; }
 inline ValueRange Expr::range() const { return node_->range; }
 inline size_t Expr::hash() const { return node_->hash; }
 inline uint32_t Expr::id() const { return node_->id; }
-inline std::optional<int64_t> Expr::as_integer() const {
-  return is_integer() ? std::optional<int64_t>(node_->value) : std::nullopt;
-}
+inline std::optional<int64_t> Expr::as_integer() const { return is_integer() ? std::optional<int64_t>(node_->value) : std::nullopt; }
 inline SymbolKind Expr::symbol_kind() const { return node_->symbol_kind; }
 inline std::string_view Expr::symbol_name() const { return node_->symbol ? node_->symbol->name : std::string_view(); }
 inline Expr Expr::extent() const { return node_->symbol ? node_->symbol->extent : Expr(); }

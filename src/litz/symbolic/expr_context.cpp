@@ -14,8 +14,7 @@ ValueRange range_of(ExprKind kind, std::span<const Expr> operands) {
     return range;
   };
   switch (kind) {
-    case ExprKind::kAdd:
-      return fold(range_add);
+    case ExprKind::kAdd: return fold(range_add);
     case ExprKind::kMul: {
       // A square is not negative, whatever its base: pairs of equal factors are taken together.
       ValueRange range{1, 1};
@@ -30,27 +29,20 @@ ValueRange range_of(ExprKind kind, std::span<const Expr> operands) {
       }
       return range;
     }
-    case ExprKind::kFloorDiv:
-      return range_floor_div(operands[0].range(), operands[1].range());
-    case ExprKind::kMod:
-      return range_mod(operands[0].range(), operands[1].range());
-    case ExprKind::kMin:
-      return fold(range_min);
-    case ExprKind::kMax:
-      return fold(range_max);
-    case ExprKind::kSelect:
-      return range_union(operands[1].range(), operands[2].range());
+    case ExprKind::kFloorDiv: return range_floor_div(operands[0].range(), operands[1].range());
+    case ExprKind::kMod: return range_mod(operands[0].range(), operands[1].range());
+    case ExprKind::kMin: return fold(range_min);
+    case ExprKind::kMax: return fold(range_max);
+    case ExprKind::kSelect: return range_union(operands[1].range(), operands[2].range());
     case ExprKind::kEq:
     case ExprKind::kNe:
     case ExprKind::kLt:
     case ExprKind::kLe:
     case ExprKind::kAnd:
     case ExprKind::kOr:
-    case ExprKind::kNot:
-      return {0, 1};
+    case ExprKind::kNot: return {0, 1};
     case ExprKind::kInteger:
-    case ExprKind::kSymbol:
-      break;
+    case ExprKind::kSymbol: break;
   }
   return {};
 }
@@ -72,15 +64,12 @@ uint8_t flags_of(ExprKind kind, std::span<const Expr> operands) {
         if (kind == ExprKind::kAdd || (operands.size() == 2 && operands[0].is_integer())) flags |= kFlagExactRange;
       }
       return flags;
-    case ExprKind::kMod:
-      return flags | kFlagModFactor | kFlagCompound;
+    case ExprKind::kMod: return flags | kFlagModFactor | kFlagCompound;
     case ExprKind::kFloorDiv:
     case ExprKind::kMin:
     case ExprKind::kMax:
-    case ExprKind::kSelect:
-      return flags | kFlagCompound;
-    default:
-      return flags | kFlagCompound | kFlagBoolean;
+    case ExprKind::kSelect: return flags | kFlagCompound;
+    default: return flags | kFlagCompound | kFlagBoolean;
   }
 }
 
@@ -89,10 +78,8 @@ constexpr uint8_t kAllSamples = (1 << ExprNode::kSamples) - 1;
 
 bool combine_sample(ExprKind kind, int64_t& a, int64_t b) {
   switch (kind) {
-    case ExprKind::kAdd:
-      return !__builtin_add_overflow(a, b, &a);
-    case ExprKind::kMul:
-      return !__builtin_mul_overflow(a, b, &a);
+    case ExprKind::kAdd: return !__builtin_add_overflow(a, b, &a);
+    case ExprKind::kMul: return !__builtin_mul_overflow(a, b, &a);
     case ExprKind::kFloorDiv:
       if (b == 0) return false;
       a = floor_div_int(a, b);
@@ -101,27 +88,18 @@ bool combine_sample(ExprKind kind, int64_t& a, int64_t b) {
       if (b == 0) return false;
       a = mod_int(a, b);
       return true;
-    case ExprKind::kMin:
-      return a = std::min(a, b), true;
-    case ExprKind::kMax:
-      return a = std::max(a, b), true;
-    case ExprKind::kEq:
-      return a = a == b, true;
-    case ExprKind::kNe:
-      return a = a != b, true;
-    case ExprKind::kLt:
-      return a = a < b, true;
-    case ExprKind::kLe:
-      return a = a <= b, true;
-    case ExprKind::kAnd:
-      return a = a && b, true;
-    case ExprKind::kOr:
-      return a = a || b, true;
+    case ExprKind::kMin: return a = std::min(a, b), true;
+    case ExprKind::kMax: return a = std::max(a, b), true;
+    case ExprKind::kEq: return a = a == b, true;
+    case ExprKind::kNe: return a = a != b, true;
+    case ExprKind::kLt: return a = a < b, true;
+    case ExprKind::kLe: return a = a <= b, true;
+    case ExprKind::kAnd: return a = a && b, true;
+    case ExprKind::kOr: return a = a || b, true;
     case ExprKind::kInteger:
     case ExprKind::kSymbol:
     case ExprKind::kNot:
-    case ExprKind::kSelect:
-      break;
+    case ExprKind::kSelect: break;
   }
   return false;
 }
@@ -138,8 +116,7 @@ void sample_node(ExprNode& node) {
     } else if (node.kind == ExprKind::kNot) {
       value = !value;
     } else {
-      for (size_t i = 1; i < operands.size() && valid; ++i)
-        valid = combine_sample(node.kind, value, operands[i].node()->samples[k]);
+      for (size_t i = 1; i < operands.size() && valid; ++i) valid = combine_sample(node.kind, value, operands[i].node()->samples[k]);
     }
     node.samples[k] = value;
     if (!valid) node.valid_samples &= ~(1 << k);
@@ -171,14 +148,10 @@ void sample_symbol(ExprNode& node, uint32_t ordinal) {
 int rank(Expr e) {
   if (!e.is_symbol()) return 2;
   switch (e.symbol_kind()) {
-    case SymbolKind::kAxis:
-      return 0;
-    case SymbolKind::kIndirect:
-      return 1;
-    case SymbolKind::kUnbacked:
-      return 3;
-    case SymbolKind::kSize:
-      return 4;
+    case SymbolKind::kAxis: return 0;
+    case SymbolKind::kIndirect: return 1;
+    case SymbolKind::kUnbacked: return 3;
+    case SymbolKind::kSize: return 4;
   }
   return 4;
 }
@@ -196,8 +169,7 @@ void fail_overflow(int64_t a, char operation, int64_t b) {
 
 void fail_contexts(Expr a, Expr b) {
   LITZ_CHECK(a && b, "an operand is a null expression");
-  fail_check(__FILE__, __LINE__, "same context",
-             fmt::format("{} and {} are of different contexts", to_string(a), to_string(b)));
+  fail_check(__FILE__, __LINE__, "same context", fmt::format("{} and {} are of different contexts", to_string(a), to_string(b)));
 }
 
 std::strong_ordering compare_exprs(Expr a, Expr b) {
@@ -244,8 +216,7 @@ Expr ExprContext::Impl::intern(ExprKind kind, std::span<const Expr> operands) {
   uint64_t hash = hash_mix(uint64_t(kind) + 0x51, operands.size());
   for (Expr operand : operands) hash = hash_mix(hash, operand.id());
   auto equal = [&](const ExprNode& other) {
-    return other.kind == kind && other.operand_count == operands.size() &&
-           std::equal(operands.begin(), operands.end(), other.operands);
+    return other.kind == kind && other.operand_count == operands.size() && std::equal(operands.begin(), operands.end(), other.operands);
   };
   // The core is interned first: the table must not be touched while a slot of it is being filled.
   bool scaled = kind == ExprKind::kMul && operands[0].is_integer();
@@ -271,8 +242,7 @@ Expr ExprContext::Impl::intern(ExprKind kind, std::span<const Expr> operands) {
   return Expr(node);
 }
 
-Expr ExprContext::Impl::new_symbol(std::string_view name, SymbolKind kind, ValueRange range, Expr extent,
-                                   std::optional<int64_t> hint) {
+Expr ExprContext::Impl::new_symbol(std::string_view name, SymbolKind kind, ValueRange range, Expr extent, std::optional<int64_t> hint) {
   LITZ_CHECK(range.lower <= range.upper, "symbol {} has an empty range [{}, {}]", name, range.lower, range.upper);
   auto* made = arena.create<ExprNode>();
   made->kind = ExprKind::kSymbol;
@@ -307,11 +277,9 @@ ExprContext::~ExprContext() = default;
 Expr ExprContext::integer(int64_t value) { return impl_->integer(value); }
 
 Expr ExprContext::symbol(std::string_view name, SymbolKind kind, ValueRange range, std::optional<int64_t> hint) {
-  LITZ_CHECK(kind == SymbolKind::kSize || kind == SymbolKind::kUnbacked,
-             "{} is a loop symbol: make it by axis or indirect", name);
+  LITZ_CHECK(kind == SymbolKind::kSize || kind == SymbolKind::kUnbacked, "{} is a loop symbol: make it by axis or indirect", name);
   if (Expr known = find_symbol(name)) {
-    LITZ_CHECK(known.symbol_kind() == kind && known.range() == range, "symbol {} was made with another kind or range",
-               name);
+    LITZ_CHECK(known.symbol_kind() == kind && known.range() == range, "symbol {} was made with another kind or range", name);
     return known;
   }
   return impl_->new_symbol(name, kind, range, Expr(), hint);

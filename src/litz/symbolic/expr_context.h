@@ -53,9 +53,7 @@ struct ExprContext::Impl {
   bool memo_hit(const Memo& memo, ExprOp op, Expr a, Expr b) const {
     return memo.result && memo.op == op && memo.operands == ((uint64_t(a.id()) << 32) | b.id());
   }
-  void memo_fill(Memo& memo, ExprOp op, Expr a, Expr b, Expr result) {
-    memo = {(uint64_t(a.id()) << 32) | b.id(), op, result.node()};
-  }
+  void memo_fill(Memo& memo, ExprOp op, Expr a, Expr b, Expr result) { memo = {(uint64_t(a.id()) << 32) | b.id(), op, result.node()}; }
 
   ExprContext& context;
   Arena arena;

@@ -134,8 +134,7 @@ class Parser {
     Expr base = atom();
     if (!take("**")) return base;
     Expr exponent = atom();
-    if (!exponent.is_integer() || exponent.integer() < 0 || exponent.integer() > 64)
-      fail("expected a small integer exponent before here");
+    if (!exponent.is_integer() || exponent.integer() < 0 || exponent.integer() > 64) fail("expected a small integer exponent before here");
     Expr result = context_.integer(1);
     for (int64_t i = 0; i < exponent.integer(); ++i) result = result * base;
     return result;
@@ -189,8 +188,7 @@ class Parser {
       return result;
     }
     if (arguments.size() != size_t(function.arity))
-      fail(
-          fmt::format("{} takes {} arguments and has {} before here", function.name, function.arity, arguments.size()));
+      fail(fmt::format("{} takes {} arguments and has {} before here", function.name, function.arity, arguments.size()));
     return function.apply(arguments);
   }
 

@@ -24,31 +24,22 @@ class Printer {
  private:
   static int level_of(Expr e) {
     switch (e.kind()) {
-      case ExprKind::kInteger:
-        return e.node()->value < 0 ? kSum : kAtom;
-      case ExprKind::kAdd:
-        return kSum;
-      case ExprKind::kMul:
-        return e.node()->value < 0 ? kSum : kProduct;
+      case ExprKind::kInteger: return e.node()->value < 0 ? kSum : kAtom;
+      case ExprKind::kAdd: return kSum;
+      case ExprKind::kMul: return e.node()->value < 0 ? kSum : kProduct;
       case ExprKind::kFloorDiv:
-      case ExprKind::kMod:
-        return kDivide;
+      case ExprKind::kMod: return kDivide;
       case ExprKind::kEq:
       case ExprKind::kNe:
       case ExprKind::kLt:
-      case ExprKind::kLe:
-        return kCompare;
-      case ExprKind::kAnd:
-        return kAndLevel;
-      case ExprKind::kOr:
-        return kOrLevel;
-      case ExprKind::kNot:
-        return kNotLevel;
+      case ExprKind::kLe: return kCompare;
+      case ExprKind::kAnd: return kAndLevel;
+      case ExprKind::kOr: return kOrLevel;
+      case ExprKind::kNot: return kNotLevel;
       case ExprKind::kSymbol:
       case ExprKind::kMin:
       case ExprKind::kMax:
-      case ExprKind::kSelect:
-        return kAtom;
+      case ExprKind::kSelect: return kAtom;
     }
     return kAtom;
   }
@@ -56,40 +47,23 @@ class Printer {
   void print_bare(Expr e) {
     std::span<const Expr> operands = e.operands();
     switch (e.kind()) {
-      case ExprKind::kInteger:
-        fmt::format_to(std::back_inserter(text), "{}", e.node()->value);
-        return;
-      case ExprKind::kSymbol:
-        text += e.symbol_name();
-        return;
+      case ExprKind::kInteger: fmt::format_to(std::back_inserter(text), "{}", e.node()->value); return;
+      case ExprKind::kSymbol: text += e.symbol_name(); return;
       case ExprKind::kAdd:
         for (size_t i = 0; i < operands.size(); ++i) print_term(operands[i], i == 0);
         return;
-      case ExprKind::kMul:
-        print_term(e, true);
-        return;
-      case ExprKind::kFloorDiv:
-        return infix(operands, " // ", kProduct, kAtom);
-      case ExprKind::kMod:
-        return infix(operands, " % ", kProduct, kAtom);
-      case ExprKind::kMin:
-        return call("min", operands);
-      case ExprKind::kMax:
-        return call("max", operands);
-      case ExprKind::kSelect:
-        return call("select", operands);
-      case ExprKind::kEq:
-        return infix(operands, " == ", kSum, kSum);
-      case ExprKind::kNe:
-        return infix(operands, " != ", kSum, kSum);
-      case ExprKind::kLt:
-        return infix(operands, " < ", kSum, kSum);
-      case ExprKind::kLe:
-        return infix(operands, " <= ", kSum, kSum);
-      case ExprKind::kAnd:
-        return infix(operands, " and ", kNotLevel, kNotLevel);
-      case ExprKind::kOr:
-        return infix(operands, " or ", kAndLevel, kAndLevel);
+      case ExprKind::kMul: print_term(e, true); return;
+      case ExprKind::kFloorDiv: return infix(operands, " // ", kProduct, kAtom);
+      case ExprKind::kMod: return infix(operands, " % ", kProduct, kAtom);
+      case ExprKind::kMin: return call("min", operands);
+      case ExprKind::kMax: return call("max", operands);
+      case ExprKind::kSelect: return call("select", operands);
+      case ExprKind::kEq: return infix(operands, " == ", kSum, kSum);
+      case ExprKind::kNe: return infix(operands, " != ", kSum, kSum);
+      case ExprKind::kLt: return infix(operands, " < ", kSum, kSum);
+      case ExprKind::kLe: return infix(operands, " <= ", kSum, kSum);
+      case ExprKind::kAnd: return infix(operands, " and ", kNotLevel, kNotLevel);
+      case ExprKind::kOr: return infix(operands, " or ", kAndLevel, kAndLevel);
       case ExprKind::kNot:
         text += "not ";
         print(operands[0], kNotLevel);

@@ -17,8 +17,7 @@ int64_t add_bound(int64_t a, int64_t b, int64_t unbounded) {
 int64_t mul_corner(int64_t a, int64_t b) {
   if (a == 0 || b == 0) return 0;
   int64_t product;
-  if (is_infinite(a) || is_infinite(b) || __builtin_mul_overflow(a, b, &product))
-    return (a < 0) == (b < 0) ? kIntInf : -kIntInf;
+  if (is_infinite(a) || is_infinite(b) || __builtin_mul_overflow(a, b, &product)) return (a < 0) == (b < 0) ? kIntInf : -kIntInf;
   return std::clamp(product, -kIntInf, kIntInf);
 }
 
@@ -30,16 +29,14 @@ int64_t div_corner(int64_t a, int64_t b) {
 
 template <typename Corner>
 ValueRange over_corners(ValueRange a, ValueRange b, Corner corner) {
-  auto [lower, upper] = std::minmax(
-      {corner(a.lower, b.lower), corner(a.lower, b.upper), corner(a.upper, b.lower), corner(a.upper, b.upper)});
+  auto [lower, upper] =
+      std::minmax({corner(a.lower, b.lower), corner(a.lower, b.upper), corner(a.upper, b.lower), corner(a.upper, b.upper)});
   return {lower, upper};
 }
 
 }  // namespace
 
-ValueRange range_add(ValueRange a, ValueRange b) {
-  return {add_bound(a.lower, b.lower, -kIntInf), add_bound(a.upper, b.upper, kIntInf)};
-}
+ValueRange range_add(ValueRange a, ValueRange b) { return {add_bound(a.lower, b.lower, -kIntInf), add_bound(a.upper, b.upper, kIntInf)}; }
 
 ValueRange range_mul(ValueRange a, ValueRange b) { return over_corners(a, b, mul_corner); }
 
@@ -48,8 +45,7 @@ ValueRange range_floor_div(ValueRange a, ValueRange b) {
   if (b.lower == 0) b.lower = 1;
   if (b.upper == 0) b.upper = -1;
   if (b.lower > 0 || b.upper < 0) return over_corners(a, b, div_corner);
-  int64_t magnitude =
-      std::max(a.lower == -kIntInf ? kIntInf : std::abs(a.lower), a.upper == kIntInf ? kIntInf : std::abs(a.upper));
+  int64_t magnitude = std::max(a.lower == -kIntInf ? kIntInf : std::abs(a.lower), a.upper == kIntInf ? kIntInf : std::abs(a.upper));
   return {-magnitude, magnitude};
 }
 

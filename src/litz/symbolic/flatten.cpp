@@ -4,8 +4,7 @@
 namespace litz {
 
 Expr flatten(ExprContext& context, std::span<const Expr> coordinates, std::span<const Expr> sizes) {
-  LITZ_CHECK(coordinates.size() == sizes.size(), "{} coordinates in a shape of {} sizes", coordinates.size(),
-             sizes.size());
+  LITZ_CHECK(coordinates.size() == sizes.size(), "{} coordinates in a shape of {} sizes", coordinates.size(), sizes.size());
   Expr stride = context.integer(1);
   std::vector<Expr> terms;
   for (size_t i = sizes.size(); i-- > 0;) {

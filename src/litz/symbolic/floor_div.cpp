@@ -111,14 +111,12 @@ Outcome drop_low_part(Division& s) {
     Term candidate = common_content(s.impl, whole, term);
     if (candidate.coefficient == 1 && !candidate.core) continue;
     bool known = false;
-    for (const Term& other : candidates)
-      known |= other.coefficient == candidate.coefficient && other.core == candidate.core;
+    for (const Term& other : candidates) known |= other.coefficient == candidate.coefficient && other.core == candidate.core;
     if (!known && candidates.size() < 8) candidates.push_back(candidate);
   }
   auto size = [](const Term& t) { return t.core ? factors_of(t.core).size() : 0; };
-  std::sort(candidates.begin(), candidates.end(), [&](const Term& a, const Term& b) {
-    return size(a) != size(b) ? size(a) > size(b) : a.coefficient > b.coefficient;
-  });
+  std::sort(candidates.begin(), candidates.end(),
+            [&](const Term& a, const Term& b) { return size(a) != size(b) ? size(a) > size(b) : a.coefficient > b.coefficient; });
   for (const Term& candidate : candidates) {
     Expr factor = make_term(s.impl, candidate.coefficient, candidate.core);
     PolynomialDivision division = divide_polynomial(s.n, factor);
@@ -198,8 +196,7 @@ Expr floor_atom(Division& s) {
     return floor_div(nested->x + nested->a * nested->rest, nested->a * d);
   // (x % (d*b)) // d = (x // d) % b for d > 0, b > 0.
   if (n.kind() == ExprKind::kMod && s.divisor_positive())
-    if (std::optional<Expr> b = divide_exactly(n.operands()[1], d); b && prove_positive(*b))
-      return mod(floor_div(n.operands()[0], d), *b);
+    if (std::optional<Expr> b = divide_exactly(n.operands()[1], d); b && prove_positive(*b)) return mod(floor_div(n.operands()[0], d), *b);
   Expr operands[] = {n, d};
   return s.impl.intern(ExprKind::kFloorDiv, operands);
 }

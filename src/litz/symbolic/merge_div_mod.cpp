@@ -91,9 +91,8 @@ bool merge_div_mod(ExprContext::Impl& impl, Polynomial& sum) {
   if (sum.terms.size() < 2) return false;
   for (size_t i = 0; i < sum.terms.size(); ++i) {
     Term term = sum.terms[i];
-    bool merged = for_each_mod_factor(impl, term, [&](const Factored& factored) {
-      return merge_quotient(impl, sum, factored) || merge_mods(impl, sum, factored);
-    });
+    bool merged = for_each_mod_factor(
+        impl, term, [&](const Factored& factored) { return merge_quotient(impl, sum, factored) || merge_mods(impl, sum, factored); });
     if (merged) return true;
   }
   return false;

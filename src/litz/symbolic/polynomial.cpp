@@ -33,9 +33,7 @@ void Polynomial::add_term(int64_t coefficient, Expr core) {
 
 void Polynomial::add(Expr e, int64_t scale) {
   switch (e.kind()) {
-    case ExprKind::kInteger:
-      add_constant(checked_mul(e.node()->value, scale));
-      return;
+    case ExprKind::kInteger: add_constant(checked_mul(e.node()->value, scale)); return;
     case ExprKind::kAdd:
       for (Expr operand : e.operands()) add(operand, scale);
       return;
@@ -49,9 +47,7 @@ void Polynomial::add(Expr e, int64_t scale) {
 void Polynomial::add_product(int64_t scale, Expr core, Expr e) {
   if (!core) return add(e, scale);
   switch (e.kind()) {
-    case ExprKind::kInteger:
-      add_term(checked_mul(e.node()->value, scale), core);
-      return;
+    case ExprKind::kInteger: add_term(checked_mul(e.node()->value, scale), core); return;
     case ExprKind::kAdd:
       for (Expr operand : e.operands()) add_product(scale, core, operand);
       return;
@@ -78,8 +74,7 @@ void Polynomial::collect() {
   size_t kept = 0;
   for (size_t i = 0; i < terms.size();) {
     Term term = terms[i++];
-    for (; i < terms.size() && terms[i].core == term.core; ++i)
-      term.coefficient = checked_add(term.coefficient, terms[i].coefficient);
+    for (; i < terms.size() && terms[i].core == term.core; ++i) term.coefficient = checked_add(term.coefficient, terms[i].coefficient);
     if (term.coefficient != 0) terms[kept++] = term;
   }
   terms.resize_down(kept);
@@ -118,8 +113,7 @@ Expr multiply_cores(ExprContext::Impl& impl, Expr a, Expr b) {
   InlineVector<Expr, 8> merged;
   std::span<const Expr> left = factors_of(a), right = factors_of(b);
   size_t i = 0, j = 0;
-  while (i < left.size() && j < right.size())
-    merged.push_back(compare_exprs(left[i], right[j]) <= 0 ? left[i++] : right[j++]);
+  while (i < left.size() && j < right.size()) merged.push_back(compare_exprs(left[i], right[j]) <= 0 ? left[i++] : right[j++]);
   merged.append(left.subspan(i));
   merged.append(right.subspan(j));
   return impl.intern(ExprKind::kMul, merged);

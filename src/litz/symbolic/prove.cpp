@@ -109,8 +109,7 @@ bool prove_with_atom(Expr atom, const Split& split, bool coefficient_nonnegative
     case ExprKind::kSelect:
       if (every_operand(operands.subspan(1))) return true;
       break;
-    default:
-      break;
+    default: break;
   }
   int64_t constant = coefficient_nonnegative ? atom.range().lower : atom.range().upper;
   return constant != -kIntInf && constant != kIntInf && with(atom.context().integer(constant));
@@ -137,16 +136,13 @@ bool prove_sum(Expr e) {
 bool prove_uncached(Expr e) {
   std::span<const Expr> operands = e.operands();
   switch (e.kind()) {
-    case ExprKind::kAdd:
-      return prove_sum(e);
+    case ExprKind::kAdd: return prove_sum(e);
     case ExprKind::kMul:
       for (Expr factor : operands)
         if (!prove(factor)) return false;
       return true;
-    case ExprKind::kFloorDiv:
-      return prove_positive(operands[1]) && prove(operands[0]);
-    case ExprKind::kMod:
-      return prove_positive(operands[1]);
+    case ExprKind::kFloorDiv: return prove_positive(operands[1]) && prove(operands[0]);
+    case ExprKind::kMod: return prove_positive(operands[1]);
     case ExprKind::kMin:
       for (Expr operand : operands)
         if (!prove(operand)) return false;
@@ -155,10 +151,8 @@ bool prove_uncached(Expr e) {
       for (Expr operand : operands)
         if (prove(operand)) return true;
       return false;
-    case ExprKind::kSelect:
-      return prove(operands[1]) && prove(operands[2]);
-    default:
-      return false;
+    case ExprKind::kSelect: return prove(operands[1]) && prove(operands[2]);
+    default: return false;
   }
 }
 
@@ -184,8 +178,7 @@ bool prove(Expr e) {
   bool result = false;
   try {
     result = prove_uncached(e);
-  } catch (const ExprOverflow&) {
-  }
+  } catch (const ExprOverflow&) {}
   --impl.proof_depth;
   if (result || impl.proof_cuts == cuts || impl.proof_depth == 0) impl.nonnegative.emplace(e, result);
   return result;
@@ -218,11 +211,9 @@ std::optional<Expr> bound(Expr e, bool upper) {
     std::span<const Expr> operands = chosen.operands();
     if (chosen.is_symbol()) {
       limit = symbol_bound(chosen, atom_upper);
-    } else if (chosen.kind() == ExprKind::kFloorDiv && !has_flag(operands[1], kFlagLoopSymbol) &&
-               prove_positive(operands[1])) {
+    } else if (chosen.kind() == ExprKind::kFloorDiv && !has_flag(operands[1], kFlagLoopSymbol) && prove_positive(operands[1])) {
       if (std::optional<Expr> inner = bound(operands[0], atom_upper)) limit = floor_div(*inner, operands[1]);
-    } else if (chosen.kind() == ExprKind::kMod && !has_flag(operands[1], kFlagLoopSymbol) &&
-               prove_positive(operands[1])) {
+    } else if (chosen.kind() == ExprKind::kMod && !has_flag(operands[1], kFlagLoopSymbol) && prove_positive(operands[1])) {
       limit = atom_upper ? operands[1] - 1 : impl.integer(0);
     } else if (chosen.kind() == ExprKind::kMin || chosen.kind() == ExprKind::kMax) {
       InlineVector<Expr, 8> limits;
@@ -253,8 +244,7 @@ bool order_refuted_by_sample(Expr a, Expr b, int64_t gap) {
   uint8_t valid = a.node()->valid_samples & b.node()->valid_samples;
   for (int k = 0; k < ExprNode::kSamples; ++k) {
     int64_t least;
-    if ((valid >> k & 1) && !__builtin_add_overflow(a.node()->samples[k], gap, &least) && least > b.node()->samples[k])
-      return true;
+    if ((valid >> k & 1) && !__builtin_add_overflow(a.node()->samples[k], gap, &least) && least > b.node()->samples[k]) return true;
   }
   return false;
 }
@@ -263,9 +253,7 @@ template <typename Question>
 bool ask(Question question) {
   try {
     return question();
-  } catch (const ExprOverflow&) {
-    return false;
-  }
+  } catch (const ExprOverflow&) { return false; }
 }
 
 }  // namespace
@@ -298,9 +286,7 @@ namespace {
 std::optional<Expr> bound_or_nothing(Expr expr, bool upper) {
   try {
     return bound(expr, upper);
-  } catch (const ExprOverflow&) {
-    return std::nullopt;
-  }
+  } catch (const ExprOverflow&) { return std::nullopt; }
 }
 }  // namespace
 std::optional<Expr> lower_bound(Expr expr) { return bound_or_nothing(expr, false); }

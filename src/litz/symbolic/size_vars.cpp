@@ -19,8 +19,7 @@ Expr nonnegative_side(Expr condition) {
 void SizeVars::replace(Expr symbol, Expr replacement) {
   LITZ_CHECK(symbol.is_symbol() && !symbol.extent(), "{} is replaced, but is no size", to_string(symbol));
   replacement = simplify(replacement);
-  LITZ_CHECK(!depends_on(replacement, symbol), "{} is replaced by {}, which contains it", to_string(symbol),
-             to_string(replacement));
+  LITZ_CHECK(!depends_on(replacement, symbol), "{} is replaced by {}, which contains it", to_string(symbol), to_string(replacement));
   // Earlier replacements see the new one, so that one substitution is enough.
   for (auto& [from, to] : replacements_) to = substitute(to, {{symbol, replacement}});
   replacements_.push_back({symbol, replacement});
@@ -47,16 +46,11 @@ bool SizeVars::follows_from_facts(Expr condition) const {
   std::span<const Expr> operands = condition.operands();
   auto follows = [&](Expr operand) { return follows_from_facts(operand); };
   switch (condition.kind()) {
-    case ExprKind::kAnd:
-      return std::all_of(operands.begin(), operands.end(), follows);
-    case ExprKind::kOr:
-      return std::any_of(operands.begin(), operands.end(), follows);
-    case ExprKind::kEq:
-      return follows_from_facts(le(operands[0], operands[1])) && follows_from_facts(le(operands[1], operands[0]));
-    case ExprKind::kNe:
-      return follows_from_facts(lt(operands[0], operands[1])) || follows_from_facts(lt(operands[1], operands[0]));
-    default:
-      break;
+    case ExprKind::kAnd: return std::all_of(operands.begin(), operands.end(), follows);
+    case ExprKind::kOr: return std::any_of(operands.begin(), operands.end(), follows);
+    case ExprKind::kEq: return follows_from_facts(le(operands[0], operands[1])) && follows_from_facts(le(operands[1], operands[0]));
+    case ExprKind::kNe: return follows_from_facts(lt(operands[0], operands[1])) || follows_from_facts(lt(operands[1], operands[0]));
+    default: break;
   }
   if (condition.is_integer()) return !condition.is_integer(0);
   Expr difference = nonnegative_side(condition);
@@ -100,12 +94,9 @@ void SizeVars::check_leq(Expr left, Expr right, std::string_view message) {
 }
 
 bool SizeVars::statically_known_true(Expr condition) const { return truth(condition) == Truth::kTrue; }
-bool SizeVars::statically_known_equals(Expr left, Expr right) const {
-  return left == right || statically_known_true(eq(left, right));
-}
+bool SizeVars::statically_known_equals(Expr left, Expr right) const { return left == right || statically_known_true(eq(left, right)); }
 bool SizeVars::statically_known_list_equals(std::span<const Expr> left, std::span<const Expr> right) const {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [&](Expr a, Expr b) { return statically_known_equals(a, b); });
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [&](Expr a, Expr b) { return statically_known_equals(a, b); });
 }
 bool SizeVars::statically_known_lt(Expr left, Expr right) const { return statically_known_true(lt(left, right)); }
 bool SizeVars::statically_known_leq(Expr left, Expr right) const { return statically_known_true(le(left, right)); }
@@ -136,8 +127,8 @@ int64_t SizeVars::guarding_hint(Expr expr, std::string_view reason) {
   bool boolean = expr.range() == ValueRange{0, 1} && !expr.is_symbol();
   Expr condition = !boolean ? eq(expr, context_.integer(*value)) : *value ? expr : logical_not(expr);
   if (truth(condition) == Truth::kTrue) return *value;
-  LITZ_CHECK(!guards_frozen_, "guard {} is added after guards were frozen{}{}", to_string(condition),
-             reason.empty() ? "" : ", for ", reason);
+  LITZ_CHECK(!guards_frozen_, "guard {} is added after guards were frozen{}{}", to_string(condition), reason.empty() ? "" : ", for ",
+             reason);
   guards_.push_back({condition, std::string(reason)});
   learn(condition);
   return *value;

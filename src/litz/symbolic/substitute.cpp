@@ -14,37 +14,22 @@ Expr rebuild(Expr e, std::span<const Expr> operands) {
     return result;
   };
   switch (e.kind()) {
-    case ExprKind::kAdd:
-      return sum(e.context(), operands);
-    case ExprKind::kMul:
-      return product(e.context(), operands);
-    case ExprKind::kFloorDiv:
-      return floor_div(operands[0], operands[1]);
-    case ExprKind::kMod:
-      return mod(operands[0], operands[1]);
-    case ExprKind::kMin:
-      return fold([](Expr a, Expr b) { return min(a, b); });
-    case ExprKind::kMax:
-      return fold([](Expr a, Expr b) { return max(a, b); });
-    case ExprKind::kEq:
-      return eq(operands[0], operands[1]);
-    case ExprKind::kNe:
-      return ne(operands[0], operands[1]);
-    case ExprKind::kLt:
-      return lt(operands[0], operands[1]);
-    case ExprKind::kLe:
-      return le(operands[0], operands[1]);
-    case ExprKind::kAnd:
-      return fold([](Expr a, Expr b) { return logical_and(a, b); });
-    case ExprKind::kOr:
-      return fold([](Expr a, Expr b) { return logical_or(a, b); });
-    case ExprKind::kNot:
-      return logical_not(operands[0]);
-    case ExprKind::kSelect:
-      return select(operands[0], operands[1], operands[2]);
+    case ExprKind::kAdd: return sum(e.context(), operands);
+    case ExprKind::kMul: return product(e.context(), operands);
+    case ExprKind::kFloorDiv: return floor_div(operands[0], operands[1]);
+    case ExprKind::kMod: return mod(operands[0], operands[1]);
+    case ExprKind::kMin: return fold([](Expr a, Expr b) { return min(a, b); });
+    case ExprKind::kMax: return fold([](Expr a, Expr b) { return max(a, b); });
+    case ExprKind::kEq: return eq(operands[0], operands[1]);
+    case ExprKind::kNe: return ne(operands[0], operands[1]);
+    case ExprKind::kLt: return lt(operands[0], operands[1]);
+    case ExprKind::kLe: return le(operands[0], operands[1]);
+    case ExprKind::kAnd: return fold([](Expr a, Expr b) { return logical_and(a, b); });
+    case ExprKind::kOr: return fold([](Expr a, Expr b) { return logical_or(a, b); });
+    case ExprKind::kNot: return logical_not(operands[0]);
+    case ExprKind::kSelect: return select(operands[0], operands[1], operands[2]);
     case ExprKind::kInteger:
-    case ExprKind::kSymbol:
-      break;
+    case ExprKind::kSymbol: break;
   }
   return e;
 }
@@ -141,8 +126,7 @@ std::optional<LinearForm> linear_form(Expr expr, std::span<const Expr> symbols) 
       }
     }
     if (found == symbols.size()) rest.add_term(term.coefficient, term.core);
-    else if (Expr core = *divide_cores(impl, term.core, symbols[found]))
-      coefficients[found]->add_term(term.coefficient, core);
+    else if (Expr core = *divide_cores(impl, term.core, symbols[found])) coefficients[found]->add_term(term.coefficient, core);
     else coefficients[found]->add_constant(term.coefficient);
   }
   LinearForm form;
@@ -187,36 +171,25 @@ struct Evaluator {
 
   static bool combine(ExprKind kind, int64_t& a, int64_t b) {
     switch (kind) {
-      case ExprKind::kAdd:
-        return !__builtin_add_overflow(a, b, &a);
-      case ExprKind::kMul:
-        return !__builtin_mul_overflow(a, b, &a);
+      case ExprKind::kAdd: return !__builtin_add_overflow(a, b, &a);
+      case ExprKind::kMul: return !__builtin_mul_overflow(a, b, &a);
       case ExprKind::kFloorDiv:
       case ExprKind::kMod:
         if (b == 0) return false;
         a = kind == ExprKind::kMod ? mod_int(a, b) : floor_div_int(a, b);
         return true;
-      case ExprKind::kMin:
-        return a = std::min(a, b), true;
-      case ExprKind::kMax:
-        return a = std::max(a, b), true;
-      case ExprKind::kEq:
-        return a = a == b, true;
-      case ExprKind::kNe:
-        return a = a != b, true;
-      case ExprKind::kLt:
-        return a = a < b, true;
-      case ExprKind::kLe:
-        return a = a <= b, true;
-      case ExprKind::kAnd:
-        return a = a && b, true;
-      case ExprKind::kOr:
-        return a = a || b, true;
+      case ExprKind::kMin: return a = std::min(a, b), true;
+      case ExprKind::kMax: return a = std::max(a, b), true;
+      case ExprKind::kEq: return a = a == b, true;
+      case ExprKind::kNe: return a = a != b, true;
+      case ExprKind::kLt: return a = a < b, true;
+      case ExprKind::kLe: return a = a <= b, true;
+      case ExprKind::kAnd: return a = a && b, true;
+      case ExprKind::kOr: return a = a || b, true;
       case ExprKind::kInteger:
       case ExprKind::kSymbol:
       case ExprKind::kNot:
-      case ExprKind::kSelect:
-        break;
+      case ExprKind::kSelect: break;
     }
     return false;
   }

@@ -16,26 +16,26 @@ enum class ExecutionModel : uint8_t {
 
 struct TargetFacts {
   ExecutionModel execution = ExecutionModel::kThreadsOfVectors;
-  int vector_bytes = 32;            // kThreadsOfVectors: width of a register
+  int vector_bytes = 32;  // kThreadsOfVectors: width of a register
   int vector_registers = 16;
-  int64_t l1_bytes = 32 << 10;      // data cache of one core: the budget for a row that is read twice
+  int64_t l1_bytes = 32 << 10;  // data cache of one core: the budget for a row that is read twice
   int64_t l2_bytes = 1 << 20;
   int64_t parallel_grain = 16384;   // elements of work below which another thread costs more than it brings
   int64_t tensor_alignment = 64;    // bytes, of the framework's allocations
   int64_t max_grid[3] = {1, 1, 1};  // kGridOfBlocks
   int multiprocessors = 1;
-  int64_t shared_bytes = 0;         // kGridOfBlocks: scratch of one block
+  int64_t shared_bytes = 0;            // kGridOfBlocks: scratch of one block
   bool prefers_channels_last = false;  // convolution libraries work faster on channels-last tensors
   bool has_atomics = false;
 };
 
 struct InlineLimits {
-  int max_users = 8;            // of a producer that is copied into every user
-  int max_reads = 24;           // of a body after inlining
+  int max_users = 8;   // of a producer that is copied into every user
+  int max_reads = 24;  // of a body after inlining
   int max_instructions = 400;
-  int max_repeated_reads = 4;   // of a producer with several users
-  int max_gather_repeats = 8;   // how often a consumer may repeat each gather of an inlined producer
-  int max_heavy_users = 1;      // users of a producer with expensive ops (exp, erf, division): more means it is kept
+  int max_repeated_reads = 4;  // of a producer with several users
+  int max_gather_repeats = 8;  // how often a consumer may repeat each gather of an inlined producer
+  int max_heavy_users = 1;     // users of a producer with expensive ops (exp, erf, division): more means it is kept
 };
 
 class Target {

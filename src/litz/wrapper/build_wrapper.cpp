@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <functional>
 
-
 namespace litz {
 namespace {
 
 class Builder {
  public:
   Builder(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels)
-      : schedule_(schedule), kernels_(kernels), loops_(*schedule.program), out_(std::make_unique<WrapperProgram>()) {
+      : schedule_(schedule),
+        kernels_(kernels),
+        loops_(*schedule.program),
+        out_(std::make_unique<WrapperProgram>()) {
     out_->name = loops_.name;
     out_->context = loops_.context;
   }
@@ -89,7 +91,8 @@ class Builder {
     const Expr start = whole.offset ? whole.offset : context().integer(0);
     if (v.sizes == whole.sizes && v.strides == whole.strides && form->rest == start && v.dtype == whole.dtype) return base;
     for (const auto& [known, id] : views_)
-      if (known == base && out_->tensors[id].sizes == v.sizes && out_->tensors[id].strides == v.strides && out_->tensors[id].offset == v.offset)
+      if (known == base && out_->tensors[id].sizes == v.sizes && out_->tensors[id].strides == v.strides &&
+          out_->tensors[id].offset == v.offset)
         return id;
     v.name = fmt::format("{}_view{}", whole.name, views_.size());
     out_->tensors.push_back(std::move(v));
@@ -140,8 +143,8 @@ class Builder {
     const std::string& text = functional.text;
     const size_t open = text.find('('), close = text.rfind(')', text.rfind("->"));
     const bool has_keywords = text.find("*,") != std::string::npos;
-    out_->schemas.push_back(parse_schema(fmt::format("{}.out{}{}Tensor(a!) out) -> Tensor(a!)", text.substr(0, open), text.substr(open, close - open),
-                                                     has_keywords ? ", " : ", *, ")));
+    out_->schemas.push_back(parse_schema(fmt::format("{}.out{}{}Tensor(a!) out) -> Tensor(a!)", text.substr(0, open),
+                                                     text.substr(open, close - open), has_keywords ? ", " : ", *, ")));
     return out_->schemas.back().get();
   }
 
@@ -174,7 +177,9 @@ class Builder {
     }
   }
 
-  static bool is_whole(const ExternTensor& t) { return t.coordinates == t.axes && t.sizes == t.buffer->sizes && t.dtype == t.buffer->dtype; }
+  static bool is_whole(const ExternTensor& t) {
+    return t.coordinates == t.axes && t.sizes == t.buffer->sizes && t.dtype == t.buffer->dtype;
+  }
 
   void declare_outputs() {
     for (const auto& output : loops_.outputs) {

@@ -154,9 +154,11 @@ class Emitter {
 
   void emit(const ExternCallLine& l) {
     ExternLine line;
-    const auto known = std::find_if(program_.callees.begin(), program_.callees.end(), [&](const Callee& c) { return c.schema == l.callee->text; });
+    const auto known =
+        std::find_if(program_.callees.begin(), program_.callees.end(), [&](const Callee& c) { return c.schema == l.callee->text; });
     line.callee = static_cast<int32_t>(known - program_.callees.begin());
-    if (known == program_.callees.end()) program_.callees.push_back({l.callee->name, l.callee->text, l.callee->is_mutating, l.callee->is_random});
+    if (known == program_.callees.end())
+      program_.callees.push_back({l.callee->name, l.callee->text, l.callee->is_mutating, l.callee->is_random});
     for (const auto& a : l.arguments) line.arguments.push_back(argument(a));
     line.results = l.results;
     for (TensorId t : l.results) line.result_specs.push_back(t < 0 || is_sized_by_run(tensor(t)) ? -1 : spec(tensor(t)));
@@ -171,14 +173,16 @@ class Emitter {
     bool any = false;
     for (size_t d = 0; d < tensor(t).sizes.size(); ++d) {
       const Expr size = tensor(t).sizes[d];
-      if (!size.is_symbol() || size.symbol_kind() != SymbolKind::kUnbacked || std::find(late_.begin(), late_.end(), size) != late_.end()) continue;
+      if (!size.is_symbol() || size.symbol_kind() != SymbolKind::kUnbacked || std::find(late_.begin(), late_.end(), size) != late_.end())
+        continue;
       program_.lines.push_back(runtime::ReadNumberLine{runtime::ReadNumberLine::kSize, run_time_entry(size), t, static_cast<int32_t>(d)});
       any = true;
     }
     return any;
   }
   void emit(const litz::ReadNumberLine& l) {
-    program_.lines.push_back(runtime::ReadNumberLine{static_cast<runtime::ReadNumberLine::Kind>(l.kind), run_time_entry(l.symbol), l.tensor, l.dimension});
+    program_.lines.push_back(
+        runtime::ReadNumberLine{static_cast<runtime::ReadNumberLine::Kind>(l.kind), run_time_entry(l.symbol), l.tensor, l.dimension});
     compute_later();
   }
   void emit(const litz::AssertLine& l) {
@@ -192,9 +196,7 @@ class Emitter {
     late_.push_back(symbol);
     return entry(symbol);
   }
-  void compute_later() {
-    program_.lines.push_back(ComputeLine{static_cast<int32_t>(compute_count_++)});
-  }
+  void compute_later() { program_.lines.push_back(ComputeLine{static_cast<int32_t>(compute_count_++)}); }
 
   void emit_output(const WrapperOutput& o) {
     OutputSpec out;

@@ -32,7 +32,8 @@ class Printer {
   std::string declared(TensorId id) const {
     const WrapperTensor& t = p_.tensors[id];
     std::string offset = t.offset && !t.offset.is_integer(0) ? " offset " + to_string(t.offset) : "";
-    return fmt::format("{} : {} {} strides {}{} {}:{}", name(id), dtype_name(t.dtype), list(t.sizes), list(t.strides), offset, t.device.type, t.device.index);
+    return fmt::format("{} : {} {} strides {}{} {}:{}", name(id), dtype_name(t.dtype), list(t.sizes), list(t.strides), offset,
+                       t.device.type, t.device.index);
   }
 
   std::string argument(const WrapperArgument& a) const {
@@ -79,13 +80,17 @@ class Printer {
 
   void print(const CommentLine& l) { text_ += fmt::format("  # {}\n", l.text); }
   void print(const AllocateLine& l) { text_ += fmt::format("  alloc {}{}\n", declared(l.tensor), l.escapes ? " escapes" : ""); }
-  void print(const ArenaLine& l) { text_ += fmt::format("  arena {} bytes {} {}:{}\n", l.arena, to_string(l.bytes), l.device.type, l.device.index); }
-  void print(const PlaceLine& l) { text_ += fmt::format("  place {} in arena {} at {}\n", declared(l.tensor), l.arena, to_string(l.byte_offset)); }
+  void print(const ArenaLine& l) {
+    text_ += fmt::format("  arena {} bytes {} {}:{}\n", l.arena, to_string(l.bytes), l.device.type, l.device.index);
+  }
+  void print(const PlaceLine& l) {
+    text_ += fmt::format("  place {} in arena {} at {}\n", declared(l.tensor), l.arena, to_string(l.byte_offset));
+  }
   void print(const ReinterpretLine& l) { text_ += fmt::format("  view {} of {}\n", declared(l.tensor), name(l.base)); }
   void print(const FreeLine& l) { text_ += fmt::format("  free {}\n", name(l.tensor)); }
   void print(const KernelCallLine& l) {
-    text_ += fmt::format("  call {}({}; {}) range {} grain {}{}\n", p_.kernels[l.kernel].name, names(l.tensors), list(l.numbers), to_string(l.range),
-                         to_string(l.grain), l.scratch_bytes ? " scratch " + to_string(l.scratch_bytes) : "");
+    text_ += fmt::format("  call {}({}; {}) range {} grain {}{}\n", p_.kernels[l.kernel].name, names(l.tensors), list(l.numbers),
+                         to_string(l.range), to_string(l.grain), l.scratch_bytes ? " scratch " + to_string(l.scratch_bytes) : "");
   }
   void print(const ExternCallLine& l) {
     std::string arguments;

@@ -31,7 +31,8 @@ void verify(const WrapperProgram& program) {
     if (auto* p = std::get_if<PlaceLine>(&line)) define(p->tensor);
     if (auto* r = std::get_if<ReinterpretLine>(&line)) use(r->base), define(r->tensor);
     if (auto* c = std::get_if<KernelCallLine>(&line)) {
-      LITZ_CHECK(c->kernel >= 0 && static_cast<size_t>(c->kernel) < program.kernels.size(), "line {}: kernel {} of {}", at, c->kernel, program.kernels.size());
+      LITZ_CHECK(c->kernel >= 0 && static_cast<size_t>(c->kernel) < program.kernels.size(), "line {}: kernel {} of {}", at, c->kernel,
+                 program.kernels.size());
       for (TensorId t : c->tensors) use(t);
     }
     if (auto* e = std::get_if<ExternCallLine>(&line)) {

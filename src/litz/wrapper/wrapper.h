@@ -23,31 +23,50 @@ struct WrapperTensor {
   const Buffer* buffer = nullptr;    // null for views made for one argument
 };
 
-struct CommentLine { std::string text; };
-struct AllocateLine { TensorId tensor; bool escapes; };
-struct ArenaLine { int32_t arena; Expr bytes; Device device; };
-struct PlaceLine { TensorId tensor; int32_t arena; Expr byte_offset; };
-struct ReinterpretLine { TensorId tensor, base; };  // the tensor's offset counts from the start of the base's storage
-struct FreeLine { TensorId tensor; };
+struct CommentLine {
+  std::string text;
+};
+struct AllocateLine {
+  TensorId tensor;
+  bool escapes;
+};
+struct ArenaLine {
+  int32_t arena;
+  Expr bytes;
+  Device device;
+};
+struct PlaceLine {
+  TensorId tensor;
+  int32_t arena;
+  Expr byte_offset;
+};
+struct ReinterpretLine {
+  TensorId tensor, base;
+};  // the tensor's offset counts from the start of the base's storage
+struct FreeLine {
+  TensorId tensor;
+};
 struct KernelCallLine {
-  int32_t kernel;                    // index into WrapperProgram::kernels
+  int32_t kernel;  // index into WrapperProgram::kernels
   std::vector<TensorId> tensors;
   std::vector<Expr> numbers;
   Expr range, grain;
-  Expr scratch_bytes;                // per thread; null for none
+  Expr scratch_bytes;  // per thread; null for none
 };
 struct WrapperArgument;
 using WrapperArgumentList = std::vector<WrapperArgument>;
-struct TensorRef { TensorId id; };
-struct WrapperArgument : std::variant<None, bool, int64_t, double, std::complex<double>, Expr, std::string, DType, Device, MemoryFormat, TensorRef,
-                                      WrapperArgumentList> {
+struct TensorRef {
+  TensorId id;
+};
+struct WrapperArgument : std::variant<None, bool, int64_t, double, std::complex<double>, Expr, std::string, DType, Device, MemoryFormat,
+                                      TensorRef, WrapperArgumentList> {
   using variant::variant;
 };
 struct ExternCallLine {
   const OpSchema* callee = nullptr;
   std::vector<WrapperArgument> arguments;  // every argument of the schema
   std::vector<TensorId> results;
-  std::vector<Expr> number_results;        // symbols
+  std::vector<Expr> number_results;  // symbols
 };
 struct ReadNumberLine {
   enum Kind : uint8_t { kSize, kStride, kStorageOffset } kind = kSize;
@@ -55,16 +74,21 @@ struct ReadNumberLine {
   TensorId tensor = 0;
   int dimension = 0;
 };
-struct AssertLine { Expr condition; std::string message; };
-struct CopyLine { TensorId destination, source; };
+struct AssertLine {
+  Expr condition;
+  std::string message;
+};
+struct CopyLine {
+  TensorId destination, source;
+};
 
 enum class LineKind : uint8_t {
 #define LITZ_LINE(name, Enumerator, meaning) k##Enumerator,
 #include "litz/wrapper/lines.def"
 #undef LITZ_LINE
 };
-using WrapperLine = std::variant<CommentLine, AllocateLine, ArenaLine, PlaceLine, ReinterpretLine, FreeLine, KernelCallLine, ExternCallLine, ReadNumberLine,
-                                 AssertLine, CopyLine>;
+using WrapperLine = std::variant<CommentLine, AllocateLine, ArenaLine, PlaceLine, ReinterpretLine, FreeLine, KernelCallLine, ExternCallLine,
+                                 ReadNumberLine, AssertLine, CopyLine>;
 
 struct WrapperKernel {
   std::string name;
@@ -81,7 +105,9 @@ struct WrapperInput {
 };
 
 struct WrapperOutput {
-  struct Input { int position; };  // the very object that was passed
+  struct Input {
+    int position;
+  };  // the very object that was passed
   std::variant<None, TensorRef, Input, Expr, int64_t, double, bool> value;
 };
 

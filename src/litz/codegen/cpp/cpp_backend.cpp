@@ -75,9 +75,7 @@ Result<std::vector<CompiledKernel>> CppBackend::compile(const std::vector<Kernel
       continue;
     }
     auto owner = std::make_shared<CompiledModule>(std::move(*module));
-    for (const KernelSource* kernel : units[k].kernels) {
-      compiled[kernel] = CompiledKernel{owner->find(kernel->entry.c_str()), owner};
-    }
+    for (const KernelSource* kernel : units[k].kernels) { compiled[kernel] = CompiledKernel{owner->find(kernel->entry.c_str()), owner}; }
   }
   if (!failure.empty()) return unsupported("generated code does not compile: {}", failure);
   std::vector<CompiledKernel> result;

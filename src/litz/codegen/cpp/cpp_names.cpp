@@ -18,7 +18,9 @@ const char* cpp_element_type(DType dtype) {
     case DType::kFloat8E4M3FN: return "f8_e4m3fn";
     case DType::kFloat8E5M2FNUZ: return "f8_e5m2fnuz";
     case DType::kFloat8E4M3FNUZ: return "f8_e4m3fnuz";
-    case DType::kComplex32: case DType::kComplex64: case DType::kComplex128: return nullptr;
+    case DType::kComplex32:
+    case DType::kComplex64:
+    case DType::kComplex128: return nullptr;
     case DType::kUInt8: return "u8";
     case DType::kInt8: return "i8";
     case DType::kInt16: return "i16";
@@ -43,7 +45,8 @@ std::string float_literal(double value, bool is_double) {
   std::string digits = is_double ? fmt::format("{:.17g}", value) : fmt::format("{:.9g}", static_cast<float>(value));
   for (int precision = 1; precision < (is_double ? 17 : 9); ++precision) {  // the shortest that reads back
     std::string shorter = fmt::format("{:.{}g}", is_double ? value : static_cast<double>(static_cast<float>(value)), precision);
-    const bool same = is_double ? std::strtod(shorter.c_str(), nullptr) == value : std::strtof(shorter.c_str(), nullptr) == static_cast<float>(value);
+    const bool same =
+        is_double ? std::strtod(shorter.c_str(), nullptr) == value : std::strtof(shorter.c_str(), nullptr) == static_cast<float>(value);
     if (same) {
       digits = shorter;
       break;

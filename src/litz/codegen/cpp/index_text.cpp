@@ -60,8 +60,13 @@ const char* comparison_name(ExprKind kind) {
 
 bool is_boolean(Expr e) {
   switch (e.kind()) {
-    case ExprKind::kEq: case ExprKind::kNe: case ExprKind::kLt: case ExprKind::kLe: case ExprKind::kAnd: case ExprKind::kOr: case ExprKind::kNot:
-      return true;
+    case ExprKind::kEq:
+    case ExprKind::kNe:
+    case ExprKind::kLt:
+    case ExprKind::kLe:
+    case ExprKind::kAnd:
+    case ExprKind::kOr:
+    case ExprKind::kNot: return true;
     default: return false;
   }
 }
@@ -87,27 +92,32 @@ std::string IndexText::scalar_part(Expr expr, int parent) const {
   };
   auto nested = [&](const char* name) {
     std::string text = scalar_part(expr.operands()[0], kAny);
-    for (size_t k = 1; k < expr.operands().size(); ++k) text = fmt::format("{}<i64>({}, {})", name, text, scalar_part(expr.operands()[k], kAny));
+    for (size_t k = 1; k < expr.operands().size(); ++k)
+      text = fmt::format("{}<i64>({}, {})", name, text, scalar_part(expr.operands()[k], kAny));
     return text;
   };
   switch (expr.kind()) {
     case ExprKind::kInteger: {
       const int64_t v = expr.integer();
       if (v == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807l - 1)";
-      return v > std::numeric_limits<int32_t>::max() || v < -std::numeric_limits<int32_t>::max() ? fmt::format("{}l", v) : fmt::format("{}", v);
+      return v > std::numeric_limits<int32_t>::max() || v < -std::numeric_limits<int32_t>::max() ? fmt::format("{}l", v)
+                                                                                                 : fmt::format("{}", v);
     }
     case ExprKind::kSymbol: {
-      if (auto lane = lanes_.find(expr); lane != lanes_.end()) return lane->second.is_vector ? fmt::format("lane({}, 0)", lane->second.text) : lane->second.text;
+      if (auto lane = lanes_.find(expr); lane != lanes_.end())
+        return lane->second.is_vector ? fmt::format("lane({}, 0)", lane->second.text) : lane->second.text;
       auto known = scalars_.find(expr);
       LITZ_CHECK(known != scalars_.end(), "no text for symbol {}", expr.symbol_name());
       return known->second;
     }
     case ExprKind::kAdd: return joined(" + ", kAddLevel);
     case ExprKind::kMul: {
-      if (expr.operands()[0].is_integer(-1) && expr.operands().size() == 2) return wrap("-" + scalar_part(expr.operands()[1], kAtom), parent > kAddLevel);
+      if (expr.operands()[0].is_integer(-1) && expr.operands().size() == 2)
+        return wrap("-" + scalar_part(expr.operands()[1], kAtom), parent > kAddLevel);
       return joined(" * ", kMulLevel);
     }
-    case ExprKind::kFloorDiv: case ExprKind::kMod: {
+    case ExprKind::kFloorDiv:
+    case ExprKind::kMod: {
       const bool is_div = expr.kind() == ExprKind::kFloorDiv;
       Expr a = expr.operands()[0], b = expr.operands()[1];
       if (is_nonnegative(a) && is_nonnegative(b))
@@ -116,14 +126,19 @@ std::string IndexText::scalar_part(Expr expr, int parent) const {
     }
     case ExprKind::kMin: return nested("minimum");
     case ExprKind::kMax: return nested("maximum");
-    case ExprKind::kEq: case ExprKind::kNe: case ExprKind::kLt: case ExprKind::kLe:
-      return wrap(fmt::format("{} {} {}", scalar_part(expr.operands()[0], kAddLevel), comparison(expr.kind()), scalar_part(expr.operands()[1], kAddLevel)),
+    case ExprKind::kEq:
+    case ExprKind::kNe:
+    case ExprKind::kLt:
+    case ExprKind::kLe:
+      return wrap(fmt::format("{} {} {}", scalar_part(expr.operands()[0], kAddLevel), comparison(expr.kind()),
+                              scalar_part(expr.operands()[1], kAddLevel)),
                   parent >= kCompareLevel);
     case ExprKind::kAnd: return joined(" && ", kAndLevel);
     case ExprKind::kOr: return joined(" || ", kOrLevel);
     case ExprKind::kNot: return "!" + scalar_part(expr.operands()[0], kAtom);
     case ExprKind::kSelect:
-      return fmt::format("({} ? (i64)({}) : (i64)({}))", scalar_part(expr.operands()[0], kAtom), scalar_part(expr.operands()[1], kAny), scalar_part(expr.operands()[2], kAny));
+      return fmt::format("({} ? (i64)({}) : (i64)({}))", scalar_part(expr.operands()[0], kAtom), scalar_part(expr.operands()[1], kAny),
+                         scalar_part(expr.operands()[2], kAny));
   }
   return {};
 }
@@ -152,7 +167,8 @@ std::string IndexText::vector_operand(Expr expr, bool narrow) const {
 std::string IndexText::vector_part(Expr expr, bool narrow) const {
   auto nested = [&](const char* name) {
     std::string text = vector_operand(expr.operands()[0], narrow);
-    for (size_t k = 1; k < expr.operands().size(); ++k) text = fmt::format("{}({}, {})", name, text, vector_operand(expr.operands()[k], narrow));
+    for (size_t k = 1; k < expr.operands().size(); ++k)
+      text = fmt::format("{}({}, {})", name, text, vector_operand(expr.operands()[k], narrow));
     return text;
   };
   switch (expr.kind()) {
@@ -163,25 +179,32 @@ std::string IndexText::vector_part(Expr expr, bool narrow) const {
     }
     case ExprKind::kAdd: return nested("add");
     case ExprKind::kMul: return nested("mul");
-    case ExprKind::kFloorDiv: case ExprKind::kMod: {
+    case ExprKind::kFloorDiv:
+    case ExprKind::kMod: {
       const bool is_div = expr.kind() == ExprKind::kFloorDiv;
       Expr a = expr.operands()[0], b = expr.operands()[1];
       if (is_nonnegative(a) && is_nonnegative(b)) {
         const char* type = narrow ? "u32" : "u64";
         const char* back = narrow ? "i32" : "i64";
-        return fmt::format("as<{}>(as<{}>({}) {} as<{}>({}))", back, type, vector_operand(a, narrow), is_div ? "/" : "%", type, vector_operand(b, narrow));
+        return fmt::format("as<{}>(as<{}>({}) {} as<{}>({}))", back, type, vector_operand(a, narrow), is_div ? "/" : "%", type,
+                           vector_operand(b, narrow));
       }
       return fmt::format("{}({}, {})", is_div ? "floor_div" : "remainder", vector_operand(a, narrow), vector_operand(b, narrow));
     }
     case ExprKind::kMin: return nested("minimum");
     case ExprKind::kMax: return nested("maximum");
-    case ExprKind::kEq: case ExprKind::kNe: case ExprKind::kLt: case ExprKind::kLe:
-      return fmt::format("{}({}, {})", comparison_name(expr.kind()), vector_operand(expr.operands()[0], narrow), vector_operand(expr.operands()[1], narrow));
+    case ExprKind::kEq:
+    case ExprKind::kNe:
+    case ExprKind::kLt:
+    case ExprKind::kLe:
+      return fmt::format("{}({}, {})", comparison_name(expr.kind()), vector_operand(expr.operands()[0], narrow),
+                         vector_operand(expr.operands()[1], narrow));
     case ExprKind::kAnd: return nested("logical_and");
     case ExprKind::kOr: return nested("logical_or");
     case ExprKind::kNot: return fmt::format("logical_not({})", vector_operand(expr.operands()[0], narrow));
     case ExprKind::kSelect:
-      return fmt::format("where({}, {}, {})", vector_operand(expr.operands()[0], narrow), vector_operand(expr.operands()[1], narrow), vector_operand(expr.operands()[2], narrow));
+      return fmt::format("where({}, {}, {})", vector_operand(expr.operands()[0], narrow), vector_operand(expr.operands()[1], narrow),
+                         vector_operand(expr.operands()[2], narrow));
     case ExprKind::kInteger: break;
   }
   LITZ_CHECK(false, "an integer does not vary over lanes");

@@ -68,8 +68,11 @@ void KernelWriter::write_head() {
       continue;
     }
     const char* type = cpp_element_type(p.dtype);
-    if (p.kind == KernelParameter::kInput) line("const {}* in{} = (const {}*)p[{}];  // {}", type, in++, type, tensors, cpp_comment(shape_text(p)));
-    else line("{}* out{} = ({}*)p[{}];  // {}{}", type, out++, type, tensors, cpp_comment(shape_text(p)), p.kind == KernelParameter::kInOut ? ", read and written" : "");
+    if (p.kind == KernelParameter::kInput)
+      line("const {}* in{} = (const {}*)p[{}];  // {}", type, in++, type, tensors, cpp_comment(shape_text(p)));
+    else
+      line("{}* out{} = ({}*)p[{}];  // {}{}", type, out++, type, tensors, cpp_comment(shape_text(p)),
+           p.kind == KernelParameter::kInOut ? ", read and written" : "");
     ++tensors;
   }
   const bool on_stack = !scratch_bytes(kernel_);
@@ -77,7 +80,9 @@ void KernelWriter::write_head() {
     const KernelScratch& s = kernel_.scratch[k];
     const char* type = cpp_element_type(s.dtype);
     if (on_stack) line("alignas({}) {} scratch{}[{}];  // {}", kScratchAlignment, type, k, s.elements.integer(), cpp_comment(s.name));
-    else line("{}* scratch{} = ({}*)((u8*)p[{}] + {});  // {}", type, k, type, tensors, index_.scalar(scratch_offset(kernel_, static_cast<int>(k))), cpp_comment(s.name));
+    else
+      line("{}* scratch{} = ({}*)((u8*)p[{}] + {});  // {}", type, k, type, tensors,
+           index_.scalar(scratch_offset(kernel_, static_cast<int>(k))), cpp_comment(s.name));
   }
   if (!on_stack) ++tensors;
   if (kernel_.reports_errors) line("KernelError* error = (KernelError*)p[{}];", tensors);
@@ -217,8 +222,9 @@ bool KernelWriter::write_transposing_copy(const KernelLoop& loop) {
   if (!inner.has_lanes || inner.body.size() != 2) return false;
   const KernelStatement& load = inner.body[0];
   const KernelStatement& store = inner.body[1];
-  const bool copies = load.kind == KernelOp::kLoad && store.kind == KernelOp::kStore && load.operands.empty() && store.mode == ScatterMode::kStore &&
-                      store.operands.size() == 1 && store.operands[0] == load.result && load.memory != store.memory;
+  const bool copies = load.kind == KernelOp::kLoad && store.kind == KernelOp::kStore && load.operands.empty() &&
+                      store.mode == ScatterMode::kStore && store.operands.size() == 1 && store.operands[0] == load.result &&
+                      load.memory != store.memory;
   if (!copies) return false;
   const Expr axes[2] = {loop.axis, inner.axis};
   auto from = linear_form(load.offset, axes), to = linear_form(store.offset, axes);
@@ -248,7 +254,8 @@ void KernelWriter::write_cascaded(const KernelLoop& loop) {
   for_each_statement(loop.body, [&](const KernelStatement& s) {
     if (s.kind != KernelOp::kUpdate) return;
     const Accumulator& a = kernel_.accumulators[s.accumulator];
-    if (a.kind == ReductionKind::kSum && is_floating(a.dtype) && std::ranges::find(sums, s.accumulator) == sums.end()) sums.push_back(s.accumulator);
+    if (a.kind == ReductionKind::kSum && is_floating(a.dtype) && std::ranges::find(sums, s.accumulator) == sums.end())
+      sums.push_back(s.accumulator);
   });
   const int64_t step = loop.step.integer();
   const std::string block = fmt::format("b{}", loops_);

@@ -64,12 +64,12 @@ class KernelWriter {
   int depth_ = 0;
   IndexText index_;
   std::vector<std::string> value_text_;
-  std::vector<bool> only_stored_;       // a cast to a narrow type whose rounding the store does
-  std::vector<bool> is_copied_;         // a load whose bits go to stores as they are
-  std::vector<bool> nonzero_;           // constants that divide without a check
+  std::vector<bool> only_stored_;  // a cast to a narrow type whose rounding the store does
+  std::vector<bool> is_copied_;    // a load whose bits go to stores as they are
+  std::vector<bool> nonzero_;      // constants that divide without a check
   std::vector<int> accumulator_width_;
   std::vector<std::string> accumulator_name_;  // that updates go to
-  int lanes_ = 1;                       // of the open loop with lanes
+  int lanes_ = 1;                              // of the open loop with lanes
   int loops_ = 0, next_value_ = 0, next_assertion_ = 0;
   const Operation* cited_ = nullptr;
 };

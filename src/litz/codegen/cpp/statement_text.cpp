@@ -117,13 +117,16 @@ void KernelWriter::write_load(const KernelStatement& s) {
   if (masked) {
     const std::string mask = value_text_[predicate];
     if (stride && stride.is_integer(1)) value = fmt::format("load_masked(l, {}, {}, {})", from, mask, other);
-    else if (stride && !stride.is_integer(0)) value = fmt::format("load_strided_masked(l, {}, {}, {}, {})", from, index_.scalar(stride), mask, other);
+    else if (stride && !stride.is_integer(0))
+      value = fmt::format("load_strided_masked(l, {}, {}, {}, {})", from, index_.scalar(stride), mask, other);
     else value = fmt::format("gather_masked(l, {}, {}, {}, {})", base, offset_vector(s.offset), mask, other);
   } else {
     if (stride && stride.is_integer(1)) value = fmt::format("load(l, {})", from);
     else if (stride && stride.is_integer(0)) value = fmt::format("splat<{}>(l, load(one, {}))", element, from);
     else if (stride) value = fmt::format("load_strided(l, {}, {})", from, index_.scalar(stride));
-    else value = fmt::format("gather(l, {}{}, {})", is_copied_[s.result] ? fmt::format("(const {}*)", element) : "", base, offset_vector(s.offset));
+    else
+      value = fmt::format("gather(l, {}{}, {})", is_copied_[s.result] ? fmt::format("(const {}*)", element) : "", base,
+                          offset_vector(s.offset));
     if (predicate != kNoKernelValue) value = fmt::format("{} ? {} : splat<{}>(l, {})", value_text_[predicate], value, element, other);
   }
   define(s.result, value);
@@ -190,7 +193,8 @@ void KernelWriter::write_index_expr(const KernelStatement& s) {
 void KernelWriter::write_compute(const KernelStatement& s) {
   switch (s.instr.op) {
     case Op::kConstant: value_text_[s.result] = cpp_literal(s.instr.number, s.instr.dtype); return;
-    case Op::kCast: case Op::kCastKept: write_cast(s); return;
+    case Op::kCast:
+    case Op::kCastKept: write_cast(s); return;
     case Op::kIndexExpr: write_index_expr(s); return;
     case Op::kIndirect: {
       const KernelValue v = s.operands[0];
@@ -215,15 +219,23 @@ std::string KernelWriter::compute_text(const KernelStatement& s) {
       const std::string wanted = always ? (vector ? "splat<bool>(l, true)" : "true") : at(1);
       return fmt::format("check_index({}, {}, {}, {}, error)", tag(vector), at(0), index_.scalar(s.instr.expr), wanted);
     }
-    case Op::kBitcast: return fmt::format("bitcast<{}, {}>({})", cpp_element_type(s.instr.dtype), cpp_element_type(kernel_.values[s.operands[0]].dtype), at(0));
+    case Op::kBitcast:
+      return fmt::format("bitcast<{}, {}>({})", cpp_element_type(s.instr.dtype), cpp_element_type(kernel_.values[s.operands[0]].dtype),
+                         at(0));
     case Op::kRandomUint: return fmt::format("random_uint({}, {})", at(0), at(1));
-    case Op::kLogicalAnd: case Op::kLogicalOr: case Op::kLogicalXor: case Op::kLogicalNot: {
+    case Op::kLogicalAnd:
+    case Op::kLogicalOr:
+    case Op::kLogicalXor:
+    case Op::kLogicalNot: {
       auto truth = [&](int k) { return s.instr.dtype == DType::kBool ? at(k) : fmt::format("cast<bool>({})", at(k)); };
       std::string text = fmt::format("{}({}", op_text(s.instr.op), truth(0));
       return text + (s.operands.size() > 1 ? fmt::format(", {})", truth(1)) : ")");
     }
     case Op::kWhere: return fmt::format("where({}, {}, {})", value_text_[s.operands[0]], at(1), at(2));
-    case Op::kTruncDiv: case Op::kFloorDiv: case Op::kFmod: case Op::kRemainder:
+    case Op::kTruncDiv:
+    case Op::kFloorDiv:
+    case Op::kFmod:
+    case Op::kRemainder:
       if (can_fail(s, nonzero_)) return fmt::format("{}({}, nonzero({}, {}, error))", op_text(s.instr.op), at(0), tag(vector), at(1));
       break;
     default: break;
@@ -253,8 +265,10 @@ std::string KernelWriter::accumulator_type(int accumulator) const {
     case ReductionKind::kAny: return fmt::format("Any<{}>", width);
     case ReductionKind::kAll: return fmt::format("All<{}>", width);
     case ReductionKind::kXorSum: return plain("XorSum");
-    case ReductionKind::kArgMin: case ReductionKind::kMinWithIndex: return extreme(false);
-    case ReductionKind::kArgMax: case ReductionKind::kMaxWithIndex: return extreme(true);
+    case ReductionKind::kArgMin:
+    case ReductionKind::kMinWithIndex: return extreme(false);
+    case ReductionKind::kArgMax:
+    case ReductionKind::kMaxWithIndex: return extreme(true);
     case ReductionKind::kWelford: return plain("Welford");
     case ReductionKind::kLogSumExp: return plain("LogSumExp");
   }
@@ -265,12 +279,14 @@ void KernelWriter::write_init(const KernelStatement& s) {
   const Accumulator& a = kernel_.accumulators[s.accumulator];
   std::string identity;
   switch (a.kind) {
-    case ReductionKind::kMin: case ReductionKind::kMax:
+    case ReductionKind::kMin:
+    case ReductionKind::kMax:
       if (a.dtype == DType::kBool) break;
       [[fallthrough]];
-    case ReductionKind::kArgMin: case ReductionKind::kArgMax: case ReductionKind::kMinWithIndex: case ReductionKind::kMaxWithIndex:
-      identity = fmt::format("({})", cpp_literal(reduction_identity(a.kind, a.dtype), a.dtype));
-      break;
+    case ReductionKind::kArgMin:
+    case ReductionKind::kArgMax:
+    case ReductionKind::kMinWithIndex:
+    case ReductionKind::kMaxWithIndex: identity = fmt::format("({})", cpp_literal(reduction_identity(a.kind, a.dtype), a.dtype)); break;
     default: break;
   }
   line("{} {}{};", accumulator_type(s.accumulator), accumulator_name_[s.accumulator], identity);
@@ -297,8 +313,10 @@ void KernelWriter::write_finish(const KernelStatement& s) {
     for (const char* member : joins ? joined_members : lane_members) define(s.result + k++, fmt::format("{}.{}", whole, member));
   };
   switch (a.kind) {
-    case ReductionKind::kArgMin: case ReductionKind::kArgMax: structured({"i"}, {"index()"}); break;
-    case ReductionKind::kMinWithIndex: case ReductionKind::kMaxWithIndex: structured({"a", "i"}, {"value()", "index()"}); break;
+    case ReductionKind::kArgMin:
+    case ReductionKind::kArgMax: structured({"i"}, {"index()"}); break;
+    case ReductionKind::kMinWithIndex:
+    case ReductionKind::kMaxWithIndex: structured({"a", "i"}, {"value()", "index()"}); break;
     case ReductionKind::kWelford: structured({"mean", "m2"}, {"mean", "m2"}); break;
     case ReductionKind::kLogSumExp:
       if (a.is_scan) structured({"log_sum()"}, {"log_sum()"});

@@ -10,7 +10,8 @@ namespace litz {
 namespace {
 
 bool has_index(ReductionKind kind) {
-  return kind == ReductionKind::kArgMin || kind == ReductionKind::kArgMax || kind == ReductionKind::kMinWithIndex || kind == ReductionKind::kMaxWithIndex;
+  return kind == ReductionKind::kArgMin || kind == ReductionKind::kArgMax || kind == ReductionKind::kMinWithIndex ||
+         kind == ReductionKind::kMaxWithIndex;
 }
 bool is_minimum(ReductionKind kind) { return kind == ReductionKind::kArgMin || kind == ReductionKind::kMinWithIndex; }
 
@@ -32,7 +33,8 @@ std::string TritonWriter::identity(const Accumulator& a) const {
 
 std::string TritonWriter::shape_of(const Accumulator& a, int accumulator) const {
   std::vector<std::string> sizes(static_cast<size_t>(rank_), "1");
-  for (const KernelLoop* loop : accumulators_[accumulator].lanes_at_init) sizes[dimension_.at(loop)] = block_names_.contains(loop) ? block_name(*loop) : "1";
+  for (const KernelLoop* loop : accumulators_[accumulator].lanes_at_init)
+    sizes[dimension_.at(loop)] = block_names_.contains(loop) ? block_name(*loop) : "1";
   for (const KernelLoop* loop : a.lanes) sizes[dimension_.at(loop)] = fmt::format("{}", loop->step.integer());
   std::string text;
   for (const std::string& size : sizes) text += (text.empty() ? "" : ", ") + size;
@@ -50,7 +52,10 @@ void TritonWriter::write_init(const KernelStatement& s) {
   }
   line("{} = tl.full({}, {}, {})", a.name, shape, identity(a), type);
   if (a.kind == ReductionKind::kLogSumExp) line("{}_sum = tl.full({}, 0.0, {})", a.name, shape, type);
-  if (has_index(a.kind)) line("{}_index = tl.full({}, {}, {})", a.name, shape, python_literal(Number::of(a.index_dtype == DType::kInt32 ? int64_t{INT32_MAX} : kNoIndex), a.index_dtype), triton_type(a.index_dtype));
+  if (has_index(a.kind))
+    line("{}_index = tl.full({}, {}, {})", a.name, shape,
+         python_literal(Number::of(a.index_dtype == DType::kInt32 ? int64_t{INT32_MAX} : kNoIndex), a.index_dtype),
+         triton_type(a.index_dtype));
 }
 
 void TritonWriter::write_update(const KernelStatement& s) {
@@ -63,7 +68,8 @@ void TritonWriter::write_update(const KernelStatement& s) {
     std::string text = operand(v);
     if (!mask.empty()) text = fmt::format("tl.where({}, {}, tl.full([], {}, {}))", mask, text, other, triton_type(dtype));
     const auto& varies = kernel_.values[v].varies;
-    const bool has_lanes = std::ranges::all_of(a.lanes, [&](const KernelLoop* loop) { return std::ranges::find(varies, loop) != varies.end(); });
+    const bool has_lanes =
+        std::ranges::all_of(a.lanes, [&](const KernelLoop* loop) { return std::ranges::find(varies, loop) != varies.end(); });
     if (whole_shape || (mask.empty() && !has_lanes)) text = fmt::format("tl.broadcast_to({}, {})", text, shape);
     return text;
   };
@@ -84,7 +90,8 @@ void TritonWriter::write_update(const KernelStatement& s) {
     if (direct) {
       line("{}_mean = {}", a.name, value);
       line("{0}_m2 = tl.zeros_like({0}_mean)", a.name);
-      line("{0}_count = {1} + tl.zeros_like({0}_mean)", a.name, mask.empty() ? "1.0" : fmt::format("({}).to({})", mask, triton_type(a.dtype)));
+      line("{0}_count = {1} + tl.zeros_like({0}_mean)", a.name,
+           mask.empty() ? "1.0" : fmt::format("({}).to({})", mask, triton_type(a.dtype)));
       return;
     }
     line("{0}_next_mean, {0}_next_m2, {0}_next_count = lt.welford_step({0}_mean, {0}_m2, {0}_count, {1})", a.name, value);
@@ -147,7 +154,8 @@ void TritonWriter::write_finish(const KernelStatement& s) {
   if (kind == ReductionKind::kWelford) {
     std::string mean = a.name + "_mean", m2 = a.name + "_m2";
     if (!a.lanes.empty()) {
-      line("{0}_all_mean, {0}_all_m2, {0}_all_count = lt.reduce_welford({0}_mean, {0}_m2, {0}_count, {1}, {2})", a.name, first_dimension(), rank_ > 1 ? "True" : "False");
+      line("{0}_all_mean, {0}_all_m2, {0}_all_count = lt.reduce_welford({0}_mean, {0}_m2, {0}_count, {1}, {2})", a.name, first_dimension(),
+           rank_ > 1 ? "True" : "False");
       mean = a.name + "_all_mean";
       m2 = a.name + "_all_m2";
     }
@@ -168,7 +176,8 @@ void TritonWriter::write_finish(const KernelStatement& s) {
     define(s.result + 1, reduced(a, "reduce_sum", terms));
     return;
   }
-  static constexpr const char* kFunctions[] = {"reduce_sum", "reduce_prod", "reduce_min", "reduce_max", "reduce_any", "reduce_all", "reduce_xor"};
+  static constexpr const char* kFunctions[] = {"reduce_sum", "reduce_prod", "reduce_min", "reduce_max",
+                                               "reduce_any", "reduce_all",  "reduce_xor"};
   define(s.result, a.lanes.empty() ? a.name : reduced(a, kFunctions[static_cast<int>(kind)], a.name));
 }
 

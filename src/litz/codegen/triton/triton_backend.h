@@ -24,7 +24,7 @@ class TritonBackend : public CodegenBackend {
  private:
   std::function<std::string()> target_;
   Loader loader_;
-  std::mutex mutex_;  // guards loaded_
+  std::mutex mutex_;                                        // guards loaded_
   std::unordered_map<std::string, CompiledKernel> loaded_;  // by the source without names and comments
 };
 

@@ -47,9 +47,11 @@ std::string TritonIndex::part(Expr expr, int parent) const {
     }
     case ExprKind::kAdd: return joined(" + ", kAddLevel);
     case ExprKind::kMul:
-      if (expr.operands()[0].is_integer(-1) && expr.operands().size() == 2) return wrap("-" + part(expr.operands()[1], kAtom), parent > kAddLevel);
+      if (expr.operands()[0].is_integer(-1) && expr.operands().size() == 2)
+        return wrap("-" + part(expr.operands()[1], kAtom), parent > kAddLevel);
       return joined(" * ", kMulLevel);
-    case ExprKind::kFloorDiv: case ExprKind::kMod: {
+    case ExprKind::kFloorDiv:
+    case ExprKind::kMod: {
       const bool is_div = expr.kind() == ExprKind::kFloorDiv;
       Expr a = expr.operands()[0], b = expr.operands()[1];
       if (a.range().lower >= 0 && b.range().lower >= 0)
@@ -58,14 +60,18 @@ std::string TritonIndex::part(Expr expr, int parent) const {
     }
     case ExprKind::kMin: return nested("tl.minimum");
     case ExprKind::kMax: return nested("tl.maximum");
-    case ExprKind::kEq: case ExprKind::kNe: case ExprKind::kLt: case ExprKind::kLe:
+    case ExprKind::kEq:
+    case ExprKind::kNe:
+    case ExprKind::kLt:
+    case ExprKind::kLe:
       return wrap(fmt::format("{} {} {}", part(expr.operands()[0], kOrLevel), comparison(expr.kind()), part(expr.operands()[1], kOrLevel)),
                   parent >= kCompareLevel);
     case ExprKind::kAnd: return joined(" & ", kAndLevel);
     case ExprKind::kOr: return joined(" | ", kOrLevel);
     case ExprKind::kNot: return wrap(fmt::format("{} == 0", part(expr.operands()[0], kOrLevel)), parent >= kCompareLevel);
     case ExprKind::kSelect:
-      return fmt::format("tl.where({}, {}, {})", part(expr.operands()[0], kAny), part(expr.operands()[1], kAny), part(expr.operands()[2], kAny));
+      return fmt::format("tl.where({}, {}, {})", part(expr.operands()[0], kAny), part(expr.operands()[1], kAny),
+                         part(expr.operands()[2], kAny));
   }
   return {};
 }

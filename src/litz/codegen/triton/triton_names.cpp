@@ -24,7 +24,9 @@ Names names_of(DType dtype) {
     case DType::kFloat8E4M3FN: return {"tl.float8e4nv", "fp8e4nv"};
     case DType::kFloat8E5M2FNUZ: return {"tl.float8e5b16", "fp8e5b16"};
     case DType::kFloat8E4M3FNUZ: return {"tl.float8e4b8", "fp8e4b8"};
-    case DType::kComplex32: case DType::kComplex64: case DType::kComplex128: return {nullptr, nullptr};
+    case DType::kComplex32:
+    case DType::kComplex64:
+    case DType::kComplex128: return {nullptr, nullptr};
     case DType::kUInt8: return {"tl.uint8", "u8"};
     case DType::kInt8: return {"tl.int8", "i8"};
     case DType::kInt16: return {"tl.int16", "i16"};
@@ -43,7 +45,8 @@ std::string digits_of(double value, bool is_double) {
   const int most = is_double ? 17 : 9;
   for (int precision = 1; precision < most; ++precision) {
     std::string text = fmt::format("{:.{}g}", value, precision);
-    const bool same = is_double ? std::strtod(text.c_str(), nullptr) == value : std::strtof(text.c_str(), nullptr) == static_cast<float>(value);
+    const bool same =
+        is_double ? std::strtod(text.c_str(), nullptr) == value : std::strtof(text.c_str(), nullptr) == static_cast<float>(value);
     if (same) return text;
   }
   return fmt::format("{:.{}g}", value, most);

@@ -109,7 +109,10 @@ void TritonWriter::write_store(const KernelStatement& s) {
   const std::string place = address(s.memory, s.offset, loops);
   std::string mask = mask_of(loops, predicate);
   if (!mask.empty()) mask = ", mask=" + mask;
-  const char* atomic = s.mode == ScatterMode::kAdd ? "atomic_add" : s.mode == ScatterMode::kMin ? "atomic_min" : s.mode == ScatterMode::kMax ? "atomic_max" : nullptr;
+  const char* atomic = s.mode == ScatterMode::kAdd   ? "atomic_add"
+                       : s.mode == ScatterMode::kMin ? "atomic_min"
+                       : s.mode == ScatterMode::kMax ? "atomic_max"
+                                                     : nullptr;
   if (atomic) {
     line("tl.{}({}, {}{}, sem=\"relaxed\")", atomic, place, operand(value), mask);
   } else if (s.mode == ScatterMode::kMul) {
@@ -173,12 +176,14 @@ std::string TritonWriter::compute_text(const KernelStatement& s) const {
   };
   auto truth = [&](int k) { return kernel_.values[s.operands[k]].dtype == DType::kBool ? at(k) : fmt::format("({} != 0)", at(k)); };
   switch (s.instr.op) {
-    case Op::kCast: case Op::kCastKept: return cast_text(s);
+    case Op::kCast:
+    case Op::kCastKept: return cast_text(s);
     case Op::kBitcast: return fmt::format("{}.to({}, bitcast=True)", at(0), triton_type(s.instr.dtype));
     case Op::kIndexExpr: return fmt::format("tl.cast({}, {})", index_.text(s.instr.expr), triton_type(s.instr.dtype));
     case Op::kCheckIndex: {
       const bool always = s.operands.size() < 2 || s.operands[1] == kNoKernelValue;
-      return fmt::format("lt.check_index({}, {}, {}, error)", at(0), index_.text(s.instr.expr), always ? "tl.full([], True, tl.int1)" : at(1));
+      return fmt::format("lt.check_index({}, {}, {}, error)", at(0), index_.text(s.instr.expr),
+                         always ? "tl.full([], True, tl.int1)" : at(1));
     }
     case Op::kAdd: return infix(is_bool ? "|" : "+");
     case Op::kSub: return infix(is_bool ? "^" : "-");

@@ -16,7 +16,8 @@ void cite(const Operation& op, std::vector<std::string>& lines) {
   std::string text = op.name;
   for (const Node* node : op.sources) {
     text += fmt::format("; {}", node->op_name());
-    if (node->source && !node->source->file.empty()) text += fmt::format(" at {}:{}: {}", node->source->file, node->source->line, node->source->text);
+    if (node->source && !node->source->file.empty())
+      text += fmt::format(" at {}:{}: {}", node->source->file, node->source->line, node->source->text);
   }
   text = python_comment(text);
   if (std::ranges::find(lines, text) == lines.end()) lines.push_back(text);
@@ -45,7 +46,10 @@ bool fits_int32(Expr expr) {
 }  // namespace
 
 TritonWriter::TritonWriter(const Kernel& kernel)
-    : kernel_(kernel), accumulators_(kernel.accumulators.size()), value_text_(kernel.values.size()), constant_(kernel.values.size()),
+    : kernel_(kernel),
+      accumulators_(kernel.accumulators.size()),
+      value_text_(kernel.values.size()),
+      constant_(kernel.values.size()),
       is_dirty_(kernel.parameters.size()) {
   plan();
 }
@@ -58,11 +62,13 @@ std::string TritonWriter::refusal() const {
   for (const KernelValueInfo& v : kernel_.values) see(v.dtype);
   for (const KernelParameter& p : kernel_.parameters) see(p.dtype);
   for_each_statement(kernel_.body, [&](const KernelStatement& s) {
-    if (s.kind == KernelOp::kCompute && s.instr.op == Op::kDigamma) reason = fmt::format("{}: there is no {} on this device", kernel_.name, op_text(s.instr.op));
+    if (s.kind == KernelOp::kCompute && s.instr.op == Op::kDigamma)
+      reason = fmt::format("{}: there is no {} on this device", kernel_.name, op_text(s.instr.op));
     if (s.kind == KernelOp::kStore && s.mode == ScatterMode::kMul && kernel_.parameters[s.memory.index].dtype == DType::kBool)
       reason = fmt::format("{}: no scatter of products of truth values", kernel_.name);
   });
-  if (!kernel_.scratch.empty()) reason = fmt::format("{}: members pass '{}' on in a way that a block cannot hold", kernel_.name, kernel_.scratch[0].name);
+  if (!kernel_.scratch.empty())
+    reason = fmt::format("{}: members pass '{}' on in a way that a block cannot hold", kernel_.name, kernel_.scratch[0].name);
   return reason;
 }
 
@@ -165,8 +171,8 @@ void TritonWriter::write_launch() {
     }
   }
   if (kernel_.reports_errors) signature += "\"*i64\", ";
-  text_ += fmt::format("\n\nLAUNCH = dict(kernel={}, signature=[{}], pointers={}, numbers={}, reports_errors={}, num_warps={})\n", kernel_.name,
-                       signature, pointers, numbers, kernel_.reports_errors ? "True" : "False", warps());
+  text_ += fmt::format("\n\nLAUNCH = dict(kernel={}, signature=[{}], pointers={}, numbers={}, reports_errors={}, num_warps={})\n",
+                       kernel_.name, signature, pointers, numbers, kernel_.reports_errors ? "True" : "False", warps());
 }
 
 // ---- loops ----

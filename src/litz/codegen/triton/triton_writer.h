@@ -71,8 +71,8 @@ class TritonWriter {
   std::string text_;
   int depth_ = 0;
   TritonIndex index_;
-  bool is_wide_ = false;   // indices are int64
-  int rank_ = 0;           // of blocks
+  bool is_wide_ = false;  // indices are int64
+  int rank_ = 0;          // of blocks
   int64_t block_elements_ = 1;
   std::unordered_map<const KernelLoop*, int> dimension_;
   std::unordered_map<const KernelLoop*, std::string> block_names_, names_;
@@ -85,7 +85,7 @@ class TritonWriter {
   std::vector<AccumulatorPlan> accumulators_;
   std::vector<std::string> value_text_;
   std::vector<const KernelStatement*> constant_;  // of values that are constants
-  std::vector<bool> is_dirty_;  // parameters stored to since the last barrier
+  std::vector<bool> is_dirty_;                    // parameters stored to since the last barrier
   int next_value_ = 0, next_loop_ = 0, next_assertion_ = 0;
   const Operation* cited_ = nullptr;
 };

@@ -112,7 +112,9 @@ struct WorkerPool::Impl {
       std::string status;
       words >> id >> status;
       KernelBinary binary;
-      if (status == "ok") words >> binary.warps >> binary.shared_bytes >> binary.extra_arguments >> binary.pointers >> binary.numbers >> binary.reports_errors >> binary.entry;
+      if (status == "ok")
+        words >> binary.warps >> binary.shared_bytes >> binary.extra_arguments >> binary.pointers >> binary.numbers >>
+            binary.reports_errors >> binary.entry;
       words >> bytes;
       if (!words) break;
       std::string body(bytes, '\0');

@@ -45,7 +45,9 @@ std::string compile_target() { return fmt::format("cuda:{}", 10 * attribute(cuda
 class CudaDevice : public DeviceInterface {
  public:
   CudaDevice()
-      : codegen_(compile_target, [](const KernelBinary& binary, const std::string& source) { return cuda::load_kernel(binary, source, compile_target()); }) {}
+      : codegen_(compile_target, [](const KernelBinary& binary, const std::string& source) {
+          return cuda::load_kernel(binary, source, compile_target());
+        }) {}
   std::string_view type() const override { return "cuda"; }
   const Target& target() const override { return target_; }
   CodegenBackend& codegen() override { return codegen_; }

@@ -16,8 +16,8 @@ Result<Driver> load() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) return unsupported("no CUDA driver on this machine (libcuda.so.1 is not found)");
   Driver d;
-#define LITZ_LOOK_UP(name, arguments)                                                        \
-  d.name = reinterpret_cast<decltype(d.name)>(dlsym(library, #name));                        \
+#define LITZ_LOOK_UP(name, arguments)                                 \
+  d.name = reinterpret_cast<decltype(d.name)>(dlsym(library, #name)); \
   if (!d.name) return unsupported("the CUDA driver has no {}: 12.0 or newer is needed", #name);
   LITZ_CUDA_FUNCTIONS(LITZ_LOOK_UP)
 #undef LITZ_LOOK_UP

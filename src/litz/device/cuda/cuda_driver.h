@@ -12,20 +12,20 @@ namespace litz::cuda {
 using Status = int;  // 0: success
 using Handle = void*;
 
-#define LITZ_CUDA_FUNCTIONS(X)                                                                                           \
-  X(cuInit, (unsigned))                                                                                                  \
-  X(cuDeviceGet, (int*, int))                                                                                            \
-  X(cuDeviceGetAttribute, (int*, int, int))                                                                              \
-  X(cuDevicePrimaryCtxRetain, (Handle*, int))                                                                            \
-  X(cuCtxGetCurrent, (Handle*))                                                                                          \
-  X(cuCtxSetCurrent, (Handle))                                                                                           \
-  X(cuCtxGetDevice, (int*))                                                                                              \
-  X(cuLibraryLoadData, (Handle*, const void*, int*, void**, unsigned, int*, void**, unsigned))                           \
-  X(cuLibraryGetKernel, (Handle*, Handle, const char*))                                                                  \
-  X(cuLibraryUnload, (Handle))                                                                                           \
-  X(cuKernelSetAttribute, (int, int, Handle, int))                                                                       \
+#define LITZ_CUDA_FUNCTIONS(X)                                                                                              \
+  X(cuInit, (unsigned))                                                                                                     \
+  X(cuDeviceGet, (int*, int))                                                                                               \
+  X(cuDeviceGetAttribute, (int*, int, int))                                                                                 \
+  X(cuDevicePrimaryCtxRetain, (Handle*, int))                                                                               \
+  X(cuCtxGetCurrent, (Handle*))                                                                                             \
+  X(cuCtxSetCurrent, (Handle))                                                                                              \
+  X(cuCtxGetDevice, (int*))                                                                                                 \
+  X(cuLibraryLoadData, (Handle*, const void*, int*, void**, unsigned, int*, void**, unsigned))                              \
+  X(cuLibraryGetKernel, (Handle*, Handle, const char*))                                                                     \
+  X(cuLibraryUnload, (Handle))                                                                                              \
+  X(cuKernelSetAttribute, (int, int, Handle, int))                                                                          \
   X(cuLaunchKernel, (Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**, void**)) \
-  X(cuMemHostAlloc, (void**, size_t, unsigned))                                                                          \
+  X(cuMemHostAlloc, (void**, size_t, unsigned))                                                                             \
   X(cuGetErrorString, (Status, const char**))
 
 struct Driver {

@@ -31,7 +31,8 @@ Result<ErrorReport> error_report() {
   if (!report.words) {
     constexpr unsigned kPortableAndMapped = 1 | 2;
     void* memory = nullptr;
-    if (const Status failed = driver()->cuMemHostAlloc(&memory, 64, kPortableAndMapped)) return unsupported("no host memory for error reports: {}", driver()->text_of(failed));
+    if (const Status failed = driver()->cuMemHostAlloc(&memory, 64, kPortableAndMapped))
+      return unsupported("no host memory for error reports: {}", driver()->text_of(failed));
     report.words = static_cast<int64_t*>(memory);
     for (int k = 0; k < 8; ++k) report.words[k] = 0;
   }
@@ -61,7 +62,8 @@ class LoadedKernel {
       if (!report) return unsupported("{}", report.reason());
       errors_ = report->words;
     }
-    if (binary.pointers + binary.numbers + binary.extra_arguments + 1 > kMostArguments) return unsupported("{}: too many arguments", binary.entry);
+    if (binary.pointers + binary.numbers + binary.extra_arguments + 1 > kMostArguments)
+      return unsupported("{}: too many arguments", binary.entry);
     (aligned ? aligned_ : unaligned_) = variant.release();
     return true;
   }
@@ -76,13 +78,15 @@ class LoadedKernel {
       variant = unaligned(message);
       if (!variant) return 1;
     }
-    if (errors_ && errors_[0]) [[unlikely]] return report(message);
+    if (errors_ && errors_[0]) [[unlikely]]
+      return report(message);
     int device = 0;
     if (d.cuCtxGetDevice(&device)) [[unlikely]] {
       if (!enter_context(message) || d.cuCtxGetDevice(&device)) return 1;
     }
     if (binary.shared_bytes > kSharedWithoutAsking && !(variant->devices_ready.load() >> (device & 63) & 1)) {
-      if (const Status failed = d.cuKernelSetAttribute(kMaxDynamicSharedBytes, binary.shared_bytes, variant->kernel, device)) return fail(message, "shared memory", failed);
+      if (const Status failed = d.cuKernelSetAttribute(kMaxDynamicSharedBytes, binary.shared_bytes, variant->kernel, device))
+        return fail(message, "shared memory", failed);
       variant->devices_ready |= uint64_t{1} << (device & 63);
     }
     void* stream = nullptr;
@@ -101,8 +105,9 @@ class LoadedKernel {
       *message = fmt::format("{}: a grid of {} programs (at most {})", binary.entry, range, INT32_MAX);
       return 1;
     }
-    const Status failed = d.cuLaunchKernel(variant->kernel, static_cast<unsigned>(range), 1, 1, static_cast<unsigned>(32 * variant->binary.warps), 1, 1,
-                                           static_cast<unsigned>(variant->binary.shared_bytes), stream, arguments, nullptr);
+    const Status failed =
+        d.cuLaunchKernel(variant->kernel, static_cast<unsigned>(range), 1, 1, static_cast<unsigned>(32 * variant->binary.warps), 1, 1,
+                         static_cast<unsigned>(variant->binary.shared_bytes), stream, arguments, nullptr);
     return failed ? fail(message, "launch", failed) : 0;
   }
 
@@ -114,7 +119,8 @@ class LoadedKernel {
 
   int report(std::string* message) {
     const int64_t code = errors_[0];
-    if (code == 1) *message = fmt::format("index {} is out of bounds for dimension with size {} (seen in an earlier kernel)", errors_[1], errors_[2]);
+    if (code == 1)
+      *message = fmt::format("index {} is out of bounds for dimension with size {} (seen in an earlier kernel)", errors_[1], errors_[2]);
     else *message = "an assertion of an earlier kernel failed";
     errors_[0] = 0;
     return code == 1 ? 2 : 1;

@@ -92,7 +92,9 @@ using Files = IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem>;
 class Frontend {
  public:
   Frontend(std::vector<std::string> args, Files files)
-      : stream_(messages_), options_(new clang::DiagnosticOptions), printer_(stream_, options_.get()) {
+      : stream_(messages_),
+        options_(new clang::DiagnosticOptions),
+        printer_(stream_, options_.get()) {
     instance_.createDiagnostics(&printer_, /*ShouldOwnClient=*/false);
     instance_.setVerboseOutputStream(std::make_unique<llvm::raw_null_ostream>());
     std::vector<const char*> pointers;
@@ -171,14 +173,11 @@ std::shared_ptr<clang::PCHBuffer> precompiled_prelude(const jit_clang_request& r
 
 }  // namespace
 
-extern "C" int jit_clang_compile(const jit_clang_request* request, jit_clang_sink object, jit_clang_sink error,
-                                 void* context) {
+extern "C" int jit_clang_compile(const jit_clang_request* request, jit_clang_sink object, jit_clang_sink error, void* context) {
   litz::jit::set_up_llvm();
   Files files(new llvm::vfs::InMemoryFileSystem);
   files->addFile(path_of(request->source.name), 0, view(request->source));
-  for (size_t i = 0; i < request->header_count; ++i) {
-    files->addFile(path_of(request->headers[i].name), 0, view(request->headers[i]));
-  }
+  for (size_t i = 0; i < request->header_count; ++i) { files->addFile(path_of(request->headers[i].name), 0, view(request->headers[i])); }
   std::shared_ptr<clang::PCHBuffer> prelude;
   if (request->prelude) prelude = precompiled_prelude(*request, files);
 
@@ -204,9 +203,7 @@ extern "C" void jit_clang_host(jit_clang_sink cpu, jit_clang_sink features, void
   const StringRef name = llvm::sys::getHostCPUName();
   cpu(context, name.data(), name.size());
   std::vector<std::string> entries;
-  for (const auto& feature : llvm::sys::getHostCPUFeatures()) {
-    entries.push_back((feature.second ? "+" : "-") + feature.first().str());
-  }
+  for (const auto& feature : llvm::sys::getHostCPUFeatures()) { entries.push_back((feature.second ? "+" : "-") + feature.first().str()); }
   llvm::sort(entries);
   const std::string text = llvm::join(entries, ",");
   features(context, text.data(), text.size());

@@ -25,17 +25,15 @@ typedef struct jit_clang_request {
   jit_clang_file source;         /* C++20, `name` appears in diagnostics */
   const jit_clang_file* headers; /* what `#include "name"` finds; there are no others */
   size_t header_count;
-  const char*
-      prelude;     /* a header that the source includes first, parsed once per set of options and headers; or null */
-  const char* cpu; /* LLVM's name of a processor */
+  const char* prelude;  /* a header that the source includes first, parsed once per set of options and headers; or null */
+  const char* cpu;      /* LLVM's name of a processor */
   const char* features; /* LLVM's list, "+a,-b" */
   int vector_bits;      /* widest vector to keep whole in registers */
   int optimize;         /* 0 to 3 */
 } jit_clang_request;
 
 /// Compiles to a relocatable object, which goes to `object`, and returns 1; or sends diagnostics to `error`, returns 0.
-LITZ_CLANG_API int jit_clang_compile(const jit_clang_request* request, jit_clang_sink object, jit_clang_sink error,
-                                     void* context);
+LITZ_CLANG_API int jit_clang_compile(const jit_clang_request* request, jit_clang_sink object, jit_clang_sink error, void* context);
 
 typedef struct jit_clang_symbol {
   const char* name;
@@ -45,8 +43,8 @@ typedef struct jit_clang_symbol {
 typedef struct jit_clang_code jit_clang_code;
 
 /// Loads an object into this process; it sees the given symbols and no others. Null after an error.
-LITZ_CLANG_API jit_clang_code* jit_clang_load(const char* object, size_t size, const jit_clang_symbol* symbols,
-                                              size_t symbol_count, jit_clang_sink error, void* context);
+LITZ_CLANG_API jit_clang_code* jit_clang_load(const char* object, size_t size, const jit_clang_symbol* symbols, size_t symbol_count,
+                                              jit_clang_sink error, void* context);
 /// The address of a function or variable that the object defines with external linkage; null if there is none.
 LITZ_CLANG_API void* jit_clang_find(const jit_clang_code* code, const char* symbol);
 /// Frees the code, which nothing may be running.

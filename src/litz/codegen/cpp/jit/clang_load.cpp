@@ -53,12 +53,11 @@ Session& session() {
   return *instance;
 }
 
-llvm::Error link(Session& s, orc::JITDylib& library, std::unique_ptr<llvm::MemoryBuffer> object,
-                 llvm::ArrayRef<jit_clang_symbol> given, jit_clang_code& code) {
+llvm::Error link(Session& s, orc::JITDylib& library, std::unique_ptr<llvm::MemoryBuffer> object, llvm::ArrayRef<jit_clang_symbol> given,
+                 jit_clang_code& code) {
   orc::SymbolMap absolute;
   for (const jit_clang_symbol& symbol : given) {
-    absolute[s.execution->intern(symbol.name)] = {orc::ExecutorAddr::fromPtr(symbol.address),
-                                                  llvm::JITSymbolFlags::Exported};
+    absolute[s.execution->intern(symbol.name)] = {orc::ExecutorAddr::fromPtr(symbol.address), llvm::JITSymbolFlags::Exported};
   }
   if (auto error = library.define(orc::absoluteSymbols(std::move(absolute)))) return error;
   auto interface = orc::getObjectFileInterface(*s.execution, object->getMemBufferRef());
@@ -68,16 +67,14 @@ llvm::Error link(Session& s, orc::JITDylib& library, std::unique_ptr<llvm::Memor
   if (auto error = s.layer->add(library, std::move(object), std::move(*interface))) return error;
   auto found = s.execution->lookup(orc::makeJITDylibSearchOrder(&library), std::move(wanted));
   if (!found) return found.takeError();
-  for (const auto& entry : *found) {
-    code.symbols.emplace((*entry.first).str(), entry.second.getAddress().toPtr<void*>());
-  }
+  for (const auto& entry : *found) { code.symbols.emplace((*entry.first).str(), entry.second.getAddress().toPtr<void*>()); }
   return llvm::Error::success();
 }
 
 }  // namespace
 
-extern "C" jit_clang_code* jit_clang_load(const char* object, size_t size, const jit_clang_symbol* symbols,
-                                          size_t symbol_count, jit_clang_sink error, void* context) {
+extern "C" jit_clang_code* jit_clang_load(const char* object, size_t size, const jit_clang_symbol* symbols, size_t symbol_count,
+                                          jit_clang_sink error, void* context) {
   Session& s = session();
   if (!s.layer) {
     error(context, s.error.data(), s.error.size());

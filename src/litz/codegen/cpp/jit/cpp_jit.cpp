@@ -79,8 +79,7 @@ Result<CompiledModule> CppJit::load_module(std::string_view object, const Option
   std::vector<jit_clang_symbol> symbols;
   for (const auto& symbol : options.symbols) symbols.push_back({symbol.first.c_str(), symbol.second});
   std::string error;
-  jit_clang_code* code =
-      jit_clang_load(object.data(), object.size(), symbols.data(), symbols.size(), append_to, &error);
+  jit_clang_code* code = jit_clang_load(object.data(), object.size(), symbols.data(), symbols.size(), append_to, &error);
   if (!code) return unsupported("an object does not load: {}", error);
   CompiledModule module;
   module.code_ = std::shared_ptr<void>(code, [](void* c) { jit_clang_unload(static_cast<jit_clang_code*>(c)); });
@@ -101,17 +100,15 @@ CppJit::CppJit(Options options) : pool_(compile_pool(options.threads)) {
 }
 
 std::future<Result<CompiledModule>> CppJit::start_compile(CppSource source, CompileTarget target) {
-  return start_on<CompiledModule>(
-      pool_, [options = options_, source = std::move(source), target = std::move(target)]() -> Result<CompiledModule> {
-        Result<std::string> object = make_object(source, target, options->optimize);
-        if (!object) return Unsupported{object.reason()};
-        return load_module(*object, *options);
-      });
+  return start_on<CompiledModule>(pool_,
+                                  [options = options_, source = std::move(source), target = std::move(target)]() -> Result<CompiledModule> {
+                                    Result<std::string> object = make_object(source, target, options->optimize);
+                                    if (!object) return Unsupported{object.reason()};
+                                    return load_module(*object, *options);
+                                  });
 }
 
-Result<CompiledModule> CppJit::compile(const CppSource& source, const CompileTarget& target) {
-  return start_compile(source, target).get();
-}
+Result<CompiledModule> CppJit::compile(const CppSource& source, const CompileTarget& target) { return start_compile(source, target).get(); }
 
 Result<std::string> CppJit::compile_object(const CppSource& source, const CompileTarget& target) {
   return start_on<std::string>(pool_, [&] { return make_object(source, target, options_->optimize); }).get();

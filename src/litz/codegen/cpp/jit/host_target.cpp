@@ -37,9 +37,8 @@ bool has(const std::string& features, const char* name) {
 
 Result<CompileTarget> host_target(std::string_view instruction_set) {
   std::array<std::string, 2> host;  // processor, features
-  jit_clang_host(
-      [](void* h, const char* b, size_t n) { (*static_cast<std::array<std::string, 2>*>(h))[0].assign(b, n); },
-      [](void* h, const char* b, size_t n) { (*static_cast<std::array<std::string, 2>*>(h))[1].assign(b, n); }, &host);
+  jit_clang_host([](void* h, const char* b, size_t n) { (*static_cast<std::array<std::string, 2>*>(h))[0].assign(b, n); },
+                 [](void* h, const char* b, size_t n) { (*static_cast<std::array<std::string, 2>*>(h))[1].assign(b, n); }, &host);
   std::string known;
   for (const InstructionSet& set : instruction_sets()) {
     known += std::string(known.empty() ? "" : ", ") + set.name;
@@ -52,8 +51,7 @@ Result<CompileTarget> host_target(std::string_view instruction_set) {
       const bool restricted = set.cpu && !instruction_set.empty();
       return CompileTarget{restricted ? set.cpu : host[0], restricted ? "" : host[1], set.vector_bytes};
     }
-    if (!instruction_set.empty())
-      return unsupported("instruction set {} asked for, this processor lacks{}", set.name, missing);
+    if (!instruction_set.empty()) return unsupported("instruction set {} asked for, this processor lacks{}", set.name, missing);
   }
   return unsupported("unknown instruction set '{}', expected one of: {}", instruction_set, known);
 }

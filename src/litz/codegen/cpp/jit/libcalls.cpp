@@ -45,8 +45,7 @@ static float litz_extendhfsf2(_Float16 value) {
   const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
   const std::uint32_t exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000 | fraction << 13 | (fraction ? 0x400000 : 0));
-  if (exponent == 0)
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(fraction) * 0x1p-24f) | sign);
+  if (exponent == 0) return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(fraction) * 0x1p-24f) | sign);
   return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
 }
 

@@ -36,6 +36,4 @@ void set_up_llvm() {
 
 }  // namespace litz::jit
 
-extern "C" void jit_clang_set_fatal_handler(void (*handler)(const char* reason)) {
-  litz::jit::fatal_handler.store(handler);
-}
+extern "C" void jit_clang_set_fatal_handler(void (*handler)(const char* reason)) { litz::jit::fatal_handler.store(handler); }

@@ -22,19 +22,25 @@ template <class T, int W> struct Sum {
     a = total;
   }
   LITZ_BODY Value<T, W> value() const { return a; }
-  LITZ_BODY T finish() const { return combine_lanes<T>(a, [](auto x, auto y) { return litz::add(x, y); }); }
+  LITZ_BODY T finish() const {
+    return combine_lanes<T>(a, [](auto x, auto y) { return litz::add(x, y); });
+  }
 };
 template <class T, int W> struct Prod {
   Value<T, W> a = (Value<T, W>)(T)1;
   template <class L> LITZ_BODY void update(L l, Value<T, W> v) { a = mul(a, keep(l, v, (Value<T, W>)(T)1)); }
   LITZ_BODY Value<T, W> value() const { return a; }
-  LITZ_BODY T finish() const { return combine_lanes<T>(a, [](auto x, auto y) { return mul(x, y); }); }
+  LITZ_BODY T finish() const {
+    return combine_lanes<T>(a, [](auto x, auto y) { return mul(x, y); });
+  }
 };
 template <class T, int W> struct XorSum {
   Value<T, W> a = (Value<T, W>)(T)0;
   template <class L> LITZ_BODY void update(L l, Value<T, W> v) { a = bitwise_xor(a, keep(l, v, (Value<T, W>)(T)0)); }
   LITZ_BODY Value<T, W> value() const { return a; }
-  LITZ_BODY T finish() const { return combine_lanes<T>(a, [](auto x, auto y) { return bitwise_xor(x, y); }); }
+  LITZ_BODY T finish() const {
+    return combine_lanes<T>(a, [](auto x, auto y) { return bitwise_xor(x, y); });
+  }
 };
 // The first operand is the newcomer: maximum(v, a) is then two instructions and a test for NaN.
 template <class T, int W> struct Max {
@@ -42,14 +48,18 @@ template <class T, int W> struct Max {
   LITZ_BODY explicit Max(T identity) : a((Value<T, W>)identity) {}
   template <class L> LITZ_BODY void update(L l, Value<T, W> v) { a = keep(l, maximum(v, a), a); }
   LITZ_BODY Value<T, W> value() const { return a; }
-  LITZ_BODY T finish() const { return combine_lanes<T>(a, [](auto x, auto y) { return maximum(x, y); }); }
+  LITZ_BODY T finish() const {
+    return combine_lanes<T>(a, [](auto x, auto y) { return maximum(x, y); });
+  }
 };
 template <class T, int W> struct Min {
   Value<T, W> a;
   LITZ_BODY explicit Min(T identity) : a((Value<T, W>)identity) {}
   template <class L> LITZ_BODY void update(L l, Value<T, W> v) { a = keep(l, minimum(v, a), a); }
   LITZ_BODY Value<T, W> value() const { return a; }
-  LITZ_BODY T finish() const { return combine_lanes<T>(a, [](auto x, auto y) { return minimum(x, y); }); }
+  LITZ_BODY T finish() const {
+    return combine_lanes<T>(a, [](auto x, auto y) { return minimum(x, y); });
+  }
 };
 template <int W> struct Any {
   Mask<W> a = splat<bool>(Full<W>{}, false);
@@ -99,7 +109,10 @@ template <class T, class I, int W, bool IsMax, bool IsScan> struct Extreme {
       for (int j = 1; j < N; j++) {
         T v = lane(e.a, j);
         I vi = lane(e.i, j);
-        if (is_better(v, vi, r.a, r.i)) { r.a = v; r.i = vi; }
+        if (is_better(v, vi, r.a, r.i)) {
+          r.a = v;
+          r.i = vi;
+        }
       }
       return r;
     }
@@ -116,7 +129,9 @@ template <class T, int W> struct Welford {
     mean += keep(l, d / count, zero);
     m2 += keep(l, d * (v - mean), zero);
   }
-  LITZ_BODY void merge_lane(T b_mean, T b_m2, T b_count) requires(W == 1) {
+  LITZ_BODY void merge_lane(T b_mean, T b_m2, T b_count)
+    requires(W == 1)
+  {
     if (b_count == 0) return;
     T n = count + b_count, d = b_mean - mean, share = b_count / n;
     mean = count == 0 ? b_mean : mean + d * share;
@@ -153,7 +168,9 @@ template <class T, int W> struct LogSumExp {
 // ---- checks ----
 
 /// The executor's error block; the first failure need not win.
-struct KernelError { i64 code, value, size; };
+struct KernelError {
+  i64 code, value, size;
+};
 LITZ_SLOW void report(KernelError* error, i64 code, i64 value, i64 size) {
   error->value = value;
   error->size = size;
@@ -190,10 +207,18 @@ template <class L> LITZ_INLINE void check_true(L l, Mask<L::width> holds, i64 nu
 
 // ---- stores that combine with what is there ----
 
-struct CombineAdd { template <class V> LITZ_BODY static V of(V a, V b) { return litz::add(a, b); } };
-struct CombineMul { template <class V> LITZ_BODY static V of(V a, V b) { return mul(a, b); } };
-struct CombineMin { template <class V> LITZ_BODY static V of(V a, V b) { return minimum(a, b); } };
-struct CombineMax { template <class V> LITZ_BODY static V of(V a, V b) { return maximum(a, b); } };
+struct CombineAdd {
+  template <class V> LITZ_BODY static V of(V a, V b) { return litz::add(a, b); }
+};
+struct CombineMul {
+  template <class V> LITZ_BODY static V of(V a, V b) { return mul(a, b); }
+};
+struct CombineMin {
+  template <class V> LITZ_BODY static V of(V a, V b) { return minimum(a, b); }
+};
+struct CombineMax {
+  template <class V> LITZ_BODY static V of(V a, V b) { return maximum(a, b); }
+};
 
 template <class F, class L, class T> LITZ_INLINE void combine(L l, T* p, Value<T, L::width> v) { store(l, p, F::of(load(l, p), v)); }
 /// Lane after lane, so that lanes may meet in one element.

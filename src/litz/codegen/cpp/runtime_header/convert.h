@@ -162,8 +162,7 @@ LITZ_INLINE Rebind<V, i32> truncate_to_i32(V v) {
 #endif
   {
     using E = Element<V>;
-    auto fits =
-        same<E, float> ? (v >= (V)(E)-0x1p31f) & (v < (V)(E)0x1p31f) : (v > (V)(E)-2147483649.0) & (v < (V)(E)0x1p31);
+    auto fits = same<E, float> ? (v >= (V)(E)-0x1p31f) & (v < (V)(E)0x1p31f) : (v > (V)(E)-2147483649.0) & (v < (V)(E)0x1p31);
     return where(as_mask(fits), convert<i32>(v), (Rebind<V, i32>)(-0x7fffffff - 1));
   }
 }
@@ -178,12 +177,10 @@ LITZ_INLINE Rebind<V, T> float_to_integer(V v) {
   if constexpr (same<T, u64>) {
     // below 2^63 as int64 (negative values wrap), above it less 2^63
     V half = (V)(E)0x1p63f;
-    return where(as_mask(v >= half), as<u64>(truncate_to_i64(v - half)) ^ (Rebind<V, u64>)(1ul << 63),
-                 as<u64>(truncate_to_i64(v)));
+    return where(as_mask(v >= half), as<u64>(truncate_to_i64(v - half)) ^ (Rebind<V, u64>)(1ul << 63), as<u64>(truncate_to_i64(v)));
   } else if constexpr (same<T, u32>) {
     V half = (V)(E)0x1p31f;
-    return where(as_mask(v >= half), as<u32>(truncate_to_i32(v - half)) ^ (Rebind<V, u32>)(1u << 31),
-                 as<u32>(truncate_to_i32(v)));
+    return where(as_mask(v >= half), as<u32>(truncate_to_i32(v - half)) ^ (Rebind<V, u32>)(1u << 31), as<u32>(truncate_to_i32(v)));
   } else if constexpr (same<T, i64> || (same<T, u8> && same<E, double>)) return convert<T>(truncate_to_i64(v));
   else return convert<T>(truncate_to_i32(v));  // float to uint8 goes this way too: from 2^31 up its low byte is 0
 }

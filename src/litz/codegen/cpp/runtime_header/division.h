@@ -52,8 +52,7 @@ template <class V>
 LITZ_INLINE V fmod(V a, V b) {
   using E = Element<V>;
   if constexpr (same<E, float>) return fmod_float(a, b);
-  else if constexpr (same<E, double>)
-    return per_lane([](double x, double y) LITZ_BODY { return __builtin_fmod(x, y); }, a, b);
+  else if constexpr (same<E, double>) return per_lane([](double x, double y) LITZ_BODY { return __builtin_fmod(x, y); }, a, b);
   else {
     V d = safe_divisor(a, b);
     return where(as_mask(d != b), (V)0, sub(a, mul(divide_integers(a, d), d)));

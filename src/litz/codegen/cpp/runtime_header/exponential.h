@@ -39,12 +39,9 @@ LITZ_INLINE V scale(V p, ExpParts<V> s) {
     r.lo = scale(p.lo, {s.high.lo, s.low.lo, s.whole.lo, s.n.lo});
     r.hi = scale(p.hi, {s.high.hi, s.low.hi, s.whole.hi, s.n.hi});
     return r;
-  } else if constexpr (lanes<V> == 16)
-    return __builtin_bit_cast(V, __builtin_ia32_scalefps512_mask(p, s.whole, p, (u16)-1, 4));
-  else if constexpr (lanes<V> == 8)
-    return __builtin_bit_cast(V, __builtin_ia32_scalefps256_mask(p, s.whole, p, (u8)-1));
-  else if constexpr (lanes<V> == 4)
-    return __builtin_bit_cast(V, __builtin_ia32_scalefps128_mask(p, s.whole, p, (u8)-1));
+  } else if constexpr (lanes<V> == 16) return __builtin_bit_cast(V, __builtin_ia32_scalefps512_mask(p, s.whole, p, (u16)-1, 4));
+  else if constexpr (lanes<V> == 8) return __builtin_bit_cast(V, __builtin_ia32_scalefps256_mask(p, s.whole, p, (u8)-1));
+  else if constexpr (lanes<V> == 4) return __builtin_bit_cast(V, __builtin_ia32_scalefps128_mask(p, s.whole, p, (u8)-1));
   else
 #endif
   {
@@ -92,13 +89,10 @@ LITZ_INLINE V erf(V x) {
   LITZ_LIBM(erf, x);
   else {
     V a = abs(x), z = x * x;
-    V near = mad(x,
-                 polynomial(z, 7.92030987e-05f, -0.000803075091f, 0.00519073335f, -0.026855126f, 0.112836182f,
-                            -0.376126289f, 0.128379166f),
-                 x);
+    V near = mad(
+        x, polynomial(z, 7.92030987e-05f, -0.000803075091f, 0.00519073335f, -0.026855126f, 0.112836182f, -0.376126289f, 0.128379166f), x);
     V b = a > (V)4.0f ? (V)4.0f : a;
-    auto s = split_exp(
-        -polynomial(b, 0.00115717342f, -0.0148314517f, 0.0887985006f, 0.65424186f, 1.11761999f, 0.00261952309f));
+    auto s = split_exp(-polynomial(b, 0.00115717342f, -0.0148314517f, 0.0887985006f, 0.65424186f, 1.11761999f, 0.00261952309f));
     V power = power_of_two<V>(s.n), far = (V)1 - mad(power, expm1_reduced(s), power);
     return a < (V)1 ? near : copysign(far, x);
   }
@@ -112,8 +106,7 @@ LITZ_INLINE V log(V x) {
     V tiny = (V)0x1p-126f, small = x < tiny ? (V)-23.0f : (V)0, y = x < tiny ? x * (V)0x1p23f : x;
     Bits<V> i = as<i32>(y), e = (i - 0x3f3504f3) >> 23;
     V f = as<float>((Bits<V>)(i - (e << 23))) - (V)1, n = convert<float>(e) + small;
-    V p = polynomial(f, 0.0891613886f, -0.143492565f, 0.148772314f, -0.165657878f, 0.199653789f, -0.250017405f,
-                     0.333338588f);
+    V p = polynomial(f, 0.0891613886f, -0.143492565f, 0.148772314f, -0.165657878f, 0.199653789f, -0.250017405f, 0.333338588f);
     V square = f * f;
     V low = mad(n, (V)1.42860677e-06f, f * square * p);
     V r = mad(n, (V)0.693145752f, mad(square, (V)-0.5f, low) + f);

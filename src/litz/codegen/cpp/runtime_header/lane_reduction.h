@@ -10,8 +10,13 @@ template <class T, class V, class F> LITZ_INLINE auto combine_lanes(V v, F f) {
   else {
     constexpr int H = lanes<V> / 2;
     Vec<Element<V>, H> a, b;
-    if constexpr (H == 1) { a = v[0]; b = v[1]; }
-    else { a = v.lo; b = v.hi; }
+    if constexpr (H == 1) {
+      a = v[0];
+      b = v[1];
+    } else {
+      a = v.lo;
+      b = v.hi;
+    }
     return combine_lanes<T>(f(a, b), f);
   }
 }

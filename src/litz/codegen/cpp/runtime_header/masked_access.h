@@ -36,12 +36,14 @@ struct Address {
   }
 };
 // LITZ_MASKED(element bytes, total bytes, builtin suffix, its element type, its mask type)
+// clang-format off
 #define LITZ_MASKED_SIZES(X)                                                                                        \
   X(4, 64, ups512, float, u16)                                                                                      \
   X(4, 32, ups256, float, u8) X(4, 16, ups128, float, u8) X(8, 64, upd512, double, u8) X(8, 32, upd256, double, u8) \
       X(8, 16, upd128, double, u8) X(2, 64, dquhi512, short, u32) X(2, 32, dquhi256, short, u16)                    \
           X(2, 16, dquhi128, short, u8) X(1, 64, dquqi512, char, u64) X(1, 32, dquqi256, char, u32)                 \
               X(1, 16, dquqi128, char, u16)
+// clang-format on
 
 template <class M, int W>
 LITZ_INLINE Vec<M, W> masked_load(const M* p, LaneBits<W> which) {
@@ -95,14 +97,10 @@ LITZ_INLINE Vec<M, W> masked_load(const M* p, LaneMask<W> which) {
     return r;
   } else if constexpr (sizeof(M) == 4 && total == 32)
     return __builtin_bit_cast(Vec<M, W>, __builtin_ia32_maskloadps256((const Vec<float, 8>*)p, which.m));
-  else if constexpr (sizeof(M) == 4)
-    return __builtin_bit_cast(Vec<M, W>, __builtin_ia32_maskloadps((const Vec<float, 4>*)p, which.m));
+  else if constexpr (sizeof(M) == 4) return __builtin_bit_cast(Vec<M, W>, __builtin_ia32_maskloadps((const Vec<float, 4>*)p, which.m));
   else if constexpr (total == 32)
-    return __builtin_bit_cast(Vec<M, W>,
-                              __builtin_ia32_maskloadpd256((const Vec<double, 4>*)p, convert<long long>(which.m)));
-  else
-    return __builtin_bit_cast(Vec<M, W>,
-                              __builtin_ia32_maskloadpd((const Vec<double, 2>*)p, convert<long long>(which.m)));
+    return __builtin_bit_cast(Vec<M, W>, __builtin_ia32_maskloadpd256((const Vec<double, 4>*)p, convert<long long>(which.m)));
+  else return __builtin_bit_cast(Vec<M, W>, __builtin_ia32_maskloadpd((const Vec<double, 2>*)p, convert<long long>(which.m)));
 }
 template <class M, int W>
 LITZ_INLINE void masked_store(M* p, Vec<M, W> v, LaneMask<W> which) {
@@ -112,13 +110,10 @@ LITZ_INLINE void masked_store(M* p, Vec<M, W> v, LaneMask<W> which) {
     masked_store<M, W / 2>(p + W / 2, v.hi, {which.m.hi});
   } else if constexpr (sizeof(M) == 4 && total == 32)
     __builtin_ia32_maskstoreps256((Vec<float, 8>*)p, which.m, __builtin_bit_cast(Vec<float, 8>, v));
-  else if constexpr (sizeof(M) == 4)
-    __builtin_ia32_maskstoreps((Vec<float, 4>*)p, which.m, __builtin_bit_cast(Vec<float, 4>, v));
+  else if constexpr (sizeof(M) == 4) __builtin_ia32_maskstoreps((Vec<float, 4>*)p, which.m, __builtin_bit_cast(Vec<float, 4>, v));
   else if constexpr (total == 32)
-    __builtin_ia32_maskstorepd256((Vec<double, 4>*)p, convert<long long>(which.m),
-                                  __builtin_bit_cast(Vec<double, 4>, v));
-  else
-    __builtin_ia32_maskstorepd((Vec<double, 2>*)p, convert<long long>(which.m), __builtin_bit_cast(Vec<double, 2>, v));
+    __builtin_ia32_maskstorepd256((Vec<double, 4>*)p, convert<long long>(which.m), __builtin_bit_cast(Vec<double, 4>, v));
+  else __builtin_ia32_maskstorepd((Vec<double, 2>*)p, convert<long long>(which.m), __builtin_bit_cast(Vec<double, 2>, v));
 }
 
 #else

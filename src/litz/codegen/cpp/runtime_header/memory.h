@@ -246,8 +246,7 @@ template <class L, class T>
 LITZ_INLINE void store_masked(L l, T* p, Mask<L::width> k, Value<T, L::width> v) {
   using M = Memory<T>;
   constexpr int W = L::width;
-  if constexpr (has_masked_access<M, W>)
-    masked_store<M, W>(raw(p), encode<T>(v), chosen_lanes(keep(l, k, splat<bool>(l, false))));
+  if constexpr (has_masked_access<M, W>) masked_store<M, W>(raw(p), encode<T>(v), chosen_lanes(keep(l, k, splat<bool>(l, false))));
   else store_lanes(l, raw(p), encode<T>(v), Stride{1}, k);
 }
 
@@ -284,8 +283,7 @@ LITZ_INLINE void store_strided(L l, T* p, i64 stride, Value<T, L::width> v) {
 
 /// The same where the mask is true; a step of true lanes costs no more than the load without a mask.
 template <class L, class T>
-LITZ_INLINE Value<T, L::width> load_strided_masked(L l, const T* p, i64 stride, Mask<L::width> k,
-                                                   typename Storage<T>::Register other) {
+LITZ_INLINE Value<T, L::width> load_strided_masked(L l, const T* p, i64 stride, Mask<L::width> k, typename Storage<T>::Register other) {
   k = keep(l, k, splat<bool>(l, false));
   if constexpr (is_full<L>) {
     if (all_lanes(k)) return load_strided(l, p, stride);
@@ -299,8 +297,7 @@ LITZ_INLINE Value<T, L::width> gather(L l, const T* p, O offset) {
   return decode<T>(load_lanes(l, raw(p), offsets(offset)));
 }
 template <class L, class T, class O>
-LITZ_INLINE Value<T, L::width> gather_masked(L l, const T* p, O offset, Mask<L::width> k,
-                                             typename Storage<T>::Register other) {
+LITZ_INLINE Value<T, L::width> gather_masked(L l, const T* p, O offset, Mask<L::width> k, typename Storage<T>::Register other) {
   k = keep(l, k, splat<bool>(l, false));
   return where(k, decode<T>(load_lanes(l, raw(p), offsets(offset), k)), splat<T>(l, other));
 }

@@ -20,9 +20,8 @@ LITZ_INLINE V exp2(V x) {
   else {
     using D = Rebind<V, double>;
     D d = limit(x, -160, 130), magic = (D)0x1.8p52, t = d + magic, r = (d - (t - magic)) * (D)0x1.62e42fefa39efp-1;
-    return convert<float>(polynomial(r, 2.4887816849657255e-05, 0.00019909366496349688, 0.0013888795965706687,
-                                     0.0083332810831831736, 0.041666667057227727, 0.16666666787276507,
-                                     0.49999999999513639, 1.0, 1.0) *
+    return convert<float>(polynomial(r, 2.4887816849657255e-05, 0.00019909366496349688, 0.0013888795965706687, 0.0083332810831831736,
+                                     0.041666667057227727, 0.16666666787276507, 0.49999999999513639, 1.0, 1.0) *
                           as<double>((Bits<D>)((as<i64>(t) << 52) + 0x3ff0000000000000)));
   }
 }
@@ -108,10 +107,10 @@ LITZ_INLINE V erfc(V x) {
     D d = limit(x, -10.6, 10.6), a = abs(d);
     D t = (a - (D)2) / (a + (D)2);
     D y = exp_wide(-a * a) *
-          polynomial(t, -3.1136299263193616e-06, -1.2961147764489823e-05, -7.0900835016224035e-06,
-                     5.8617821808687668e-05, 0.0001157397834130939, -0.00013891839536687907, -0.00070609114761961103,
-                     0.00014448107285236015, 0.003937646664543981, -0.00051825670259305723, -0.025243544280585142,
-                     0.042536348547850981, 0.037813897975177028, -0.25997483698456353, 0.76618702893333979) /
+          polynomial(t, -3.1136299263193616e-06, -1.2961147764489823e-05, -7.0900835016224035e-06, 5.8617821808687668e-05,
+                     0.0001157397834130939, -0.00013891839536687907, -0.00070609114761961103, 0.00014448107285236015, 0.003937646664543981,
+                     -0.00051825670259305723, -0.025243544280585142, 0.042536348547850981, 0.037813897975177028, -0.25997483698456353,
+                     0.76618702893333979) /
           ((D)1 + a);
     return convert<float>(d < (D)0 ? (D)2 - y : y);
   }
@@ -125,14 +124,14 @@ LITZ_INLINE V erfinv(V x) {
     using D = Rebind<V, double>;
     D d = convert<double>(x), w = -log_wide(((D)1 - d) * ((D)1 + d));
     D root = __builtin_elementwise_sqrt(w) - (D)3, v = w - (D)2.5;
-    D near = polynomial(v, -6.2096242897339055e-13, -2.060391970521694e-11, 1.3554625257292933e-10,
-                        8.2143850415230352e-10, -1.0951282542931925e-08, 1.3770835033700423e-08, 4.7900394821363972e-07,
-                        -3.4173729810113708e-06, -4.996526410321179e-06, 0.00021825102815303574, -0.0012527075896631302,
-                        -0.0041773180139106905, 0.24664027667804186, 1.5014093511286006);
-    D far = polynomial(root, -3.3859660755806823e-06, 1.7214684054312355e-05, -2.3380433585541683e-05,
-                       -4.2236919606814262e-05, 0.00020478040453887758, -0.00028496444916453273,
-                       -0.00014842549741488504, 0.001484157235119816, -0.0035588993688002624, 0.0056851349699158903,
-                       -0.0076437965825166716, 0.0094455241252921675, 1.0016752764899546, 2.8329767987120977);
+    D near =
+        polynomial(v, -6.2096242897339055e-13, -2.060391970521694e-11, 1.3554625257292933e-10, 8.2143850415230352e-10,
+                   -1.0951282542931925e-08, 1.3770835033700423e-08, 4.7900394821363972e-07, -3.4173729810113708e-06, -4.996526410321179e-06,
+                   0.00021825102815303574, -0.0012527075896631302, -0.0041773180139106905, 0.24664027667804186, 1.5014093511286006);
+    D far =
+        polynomial(root, -3.3859660755806823e-06, 1.7214684054312355e-05, -2.3380433585541683e-05, -4.2236919606814262e-05,
+                   0.00020478040453887758, -0.00028496444916453273, -0.00014842549741488504, 0.001484157235119816, -0.0035588993688002624,
+                   0.0056851349699158903, -0.0076437965825166716, 0.0094455241252921675, 1.0016752764899546, 2.8329767987120977);
     V y = convert<float>(d * (w < (D)5 ? near : far));
     return where(eq(abs(x), (V)1), copysign((V)__builtin_inff(), x), y);
   }
@@ -142,14 +141,12 @@ LITZ_SLOW double erfinv_lane(double x) {
   if (!(a < 1)) return a == 1 ? __builtin_copysign(__builtin_inf(), x) : __builtin_nan("");
   double y = erfinv(a > 0x1.fffffep-1 ? 0x1.fffffep-1f : (float)a);
   for (int step = 0; step < 3; step++)
-    y -= (a > 0.5 ? (1 - a) - __builtin_erfc(y) : __builtin_erf(y) - a) * (a > 0.5 ? -1 : 1) * 0.88622692545275801 *
-         __builtin_exp(y * y);
+    y -= (a > 0.5 ? (1 - a) - __builtin_erfc(y) : __builtin_erf(y) - a) * (a > 0.5 ? -1 : 1) * 0.88622692545275801 * __builtin_exp(y * y);
   return __builtin_copysign(y, x);
 }
 template <class V>
 LITZ_INLINE V hypot(V x, V y) {
-  if constexpr (same<Element<V>, double>)
-    return per_lane([](double a, double b) LITZ_BODY { return __builtin_hypot(a, b); }, x, y);
+  if constexpr (same<Element<V>, double>) return per_lane([](double a, double b) LITZ_BODY { return __builtin_hypot(a, b); }, x, y);
   else {
     auto a = convert<double>(x), b = convert<double>(y);
     V r = convert<float>(__builtin_elementwise_sqrt(a * a + b * b));
@@ -173,8 +170,7 @@ LITZ_SLOW double digamma_lane(double x) {
   for (; x < 10; x += 1) result -= 1 / x;
   if (x == __builtin_inf()) return x;
   double z = 1 / (x * x);
-  double series =
-      z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132 - z * (691. / 32760 - z / 12))))));
+  double series = z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132 - z * (691. / 32760 - z / 12))))));
   return result + __builtin_log(x) - 0.5 / x - series;
 }
 template <class V>
@@ -209,8 +205,7 @@ LITZ_INLINE V nextafter(V a, V b) {
 template <class V>
 LITZ_INLINE V pow(V a, V b) {
   using E = Element<V>;
-  if constexpr (same<E, double>)
-    return per_lane([](double x, double y) LITZ_BODY { return __builtin_pow(x, y); }, a, b);
+  if constexpr (same<E, double>) return per_lane([](double x, double y) LITZ_BODY { return __builtin_pow(x, y); }, a, b);
   else if constexpr (same<E, float>) {
     using D = Rebind<V, double>;
     D x = convert<double>(abs(a)), y = convert<double>(b);
@@ -219,9 +214,8 @@ LITZ_INLINE V pow(V a, V b) {
     t = t > (D)200 ? (D)200 : t;
     t = t < (D)-200 ? (D)-200 : t;
     D magic = (D)0x1.8p52, k = t + magic, r = (t - (k - magic)) * (D)0x1.62e42fefa39efp-1;
-    V p = convert<float>(polynomial(r, 2.4887816849657255e-05, 0.00019909366496349688, 0.0013888795965706687,
-                                    0.0083332810831831736, 0.041666667057227727, 0.16666666787276507,
-                                    0.49999999999513639, 1.0, 1.0) *
+    V p = convert<float>(polynomial(r, 2.4887816849657255e-05, 0.00019909366496349688, 0.0013888795965706687, 0.0083332810831831736,
+                                    0.041666667057227727, 0.16666666787276507, 0.49999999999513639, 1.0, 1.0) *
                          as<double>((Bits<D>)((as<i64>(k) << 52) + 0x3ff0000000000000)));
     V whole = trunc(b), half = whole * (V)0.5f;
     // an infinite or huge b is even

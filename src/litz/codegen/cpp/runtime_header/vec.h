@@ -8,6 +8,6 @@
 #include "memory.h"
 #include "random.h"
 #include "special.h"
+#include "transpose.h"
 #include "trigonometry.h"
 #include "types.h"
-#include "transpose.h"
