@@ -21,7 +21,8 @@ class DeviceInterface {
   virtual void set_worker_command(const std::vector<std::string>& command) {}
 };
 
-/// Null if no device of that type is known.
-DeviceInterface* find_device(std::string_view type);
+/// Null if no device of that type is known. `instruction_set` restricts a device that has several, "" takes its widest; one that
+/// this machine lacks is a user error.
+DeviceInterface* find_device(std::string_view type, std::string_view instruction_set = "");
 
 }  // namespace litz

@@ -216,7 +216,7 @@ Refused run_stages(CompileState& s, size_t first, size_t last) {
 }
 
 /// The device that the graph's tensors live on.
-DeviceInterface& device_of(const Graph& graph) {
+DeviceInterface& device_of(const Graph& graph, const Options& options) {
   std::string type = "cpu";
   auto look = [&](const Node* n) {
     for (const TensorMeta& t : n->outputs)
@@ -224,7 +224,7 @@ DeviceInterface& device_of(const Graph& graph) {
   };
   for (const Node* n : graph.inputs) look(n);
   for (const Node* n : graph.nodes) look(n);
-  DeviceInterface* device = find_device(type);
+  DeviceInterface* device = find_device(type, options.isa);
   if (!device) user_error("tensors on device '{}', for which this build of Litz has no device", type);
   return *device;
 }
@@ -244,7 +244,7 @@ Result<std::unique_ptr<CompiledGraph>> compile_graph(std::unique_ptr<Graph> grap
   s.options = options;
   s.graph = std::move(graph);
   verify(*s.graph);
-  s.device = &device_of(*s.graph);
+  s.device = &device_of(*s.graph, options);
   if (!options.dump.empty()) {
     std::filesystem::create_directories(options.dump);
     std::ofstream(std::filesystem::path(options.dump) / "00-import.ir") << to_text(*s.graph);
@@ -264,11 +264,11 @@ std::string run_on_text(std::string_view text, Level from, std::string_view last
   if (from == Level::kGraph) {
     s.graph = parse_graph(text);
     verify(*s.graph);
-    s.device = &device_of(*s.graph);
+    s.device = &device_of(*s.graph, options);
   } else if (from == Level::kLoop) {
     s.loops = parse_loop_program(text);
     verify(*s.loops);
-    s.device = find_device("cpu");
+    s.device = find_device("cpu", options.isa);
     while (kStages[first].info.level != Level::kLoop) ++first;
     ++first;  // behind the stage that makes loops
   } else {

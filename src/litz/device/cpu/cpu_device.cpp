@@ -2,6 +2,11 @@
 
 #include <unistd.h>
 
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
 #include "litz/codegen/cpp/cpp_backend.h"
 #include "litz/codegen/cpp/jit/cpp_jit.h"
 
@@ -32,22 +37,30 @@ class CpuTarget : public Target {
 
 class CpuDevice : public DeviceInterface {
  public:
-  CpuDevice() : compile_(host_target().value()), target_(compile_), codegen_(compile_) {}
+  explicit CpuDevice(const CompileTarget& compile) : target_(compile), codegen_(compile) {}
   std::string_view type() const override { return "cpu"; }
   const Target& target() const override { return target_; }
   CodegenBackend& codegen() override { return codegen_; }
 
  private:
-  CompileTarget compile_;
   CpuTarget target_;
   CppBackend codegen_;
 };
 
 }  // namespace
 
-DeviceInterface& cpu_device() {
-  static CpuDevice* device = new CpuDevice;  // never destroyed: a compile on another thread may outlive main
-  return *device;
+DeviceInterface& cpu_device(std::string_view instruction_set) {
+  static std::mutex mutex;
+  // Never destroyed: a compile on another thread may outlive main.
+  static auto* devices = new std::map<std::string, std::unique_ptr<CpuDevice>, std::less<>>;
+  std::lock_guard lock(mutex);
+  auto found = devices->find(instruction_set);
+  if (found == devices->end()) {
+    Result<CompileTarget> compile = host_target(instruction_set);
+    if (!compile) user_error("{}", compile.reason());
+    found = devices->emplace(instruction_set, std::make_unique<CpuDevice>(*compile)).first;
+  }
+  return *found->second;
 }
 
 }  // namespace litz

@@ -4,6 +4,7 @@
 
 namespace litz {
 
-DeviceInterface& cpu_device();
+/// One device per instruction set, made on first use; "" is the widest that the processor has.
+DeviceInterface& cpu_device(std::string_view instruction_set);
 
 }  // namespace litz
