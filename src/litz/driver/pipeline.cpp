@@ -80,6 +80,8 @@ Refused fuse_stage(CompileState& s) {
   s.schedule.program = s.loops.get();
   FuseOptions options;
   if (!s.options.fuse) options.max_members = 1;
+  const TargetFacts& facts = s.device->target().facts();
+  if (facts.execution == ExecutionModel::kGridOfBlocks) options.min_parallel = 8 * facts.multiprocessors;  // that many programs fill it
   fuse(s.schedule, options);
   name_groups(s.schedule);
   return {};
