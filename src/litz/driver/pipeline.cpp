@@ -14,6 +14,7 @@
 #include "litz/loop/simplify_indices.h"
 #include "litz/lower/lower_graph.h"
 #include "litz/schedule/assign_storage.h"
+#include "litz/kernel/reuse_in_place.h"
 #include "litz/schedule/decide_layouts.h"
 #include "litz/schedule/fuse.h"
 #include "litz/schedule/inline_producers.h"
@@ -67,7 +68,7 @@ Refused own_scatter_bases_stage(CompileState& s) {
 
 Refused decide_layouts_stage(CompileState& s) {
   prefer_required_strides(*s.loops);
-  decide_layouts(*s.loops, s.device->target());
+  decide_layouts(*s.loops, s.device->target(), s.options.channels_last);
   return {};
 }
 
@@ -82,6 +83,7 @@ Refused fuse_stage(CompileState& s) {
   if (!s.options.fuse) options.max_members = 1;
   const TargetFacts& facts = s.device->target().facts();
   if (facts.execution == ExecutionModel::kGridOfBlocks) options.min_parallel = 8 * facts.multiprocessors;  // that many programs fill it
+  else options.max_bytes_between_loops = facts.l2_bytes / 2, options.lanes = facts.vector_bytes / 4;
   fuse(s.schedule, options);
   name_groups(s.schedule);
   return {};
@@ -98,6 +100,11 @@ Refused build_kernels_stage(CompileState& s) {
   options.strict_numerics = s.options.numerics == "strict";
   for (const auto& group : s.schedule.groups)
     s.kernels.push_back(group->kind == GroupKind::kLoops ? build_kernel(*group, s.schedule, s.device->target(), options) : nullptr);
+  return {};
+}
+
+Refused reuse_in_place_stage(CompileState& s) {
+  reuse_in_place(s.schedule, s.kernels, s.device->target());
   return {};
 }
 
@@ -165,6 +172,7 @@ const Stage kStages[] = {
     {{"fuse", Level::kSchedule, "operations that share memory traffic become one kernel"}, fuse_stage},
     {{"assign_storage", Level::kSchedule, "mutations happen in place where they may"}, assign_storage_stage},
     {{"build_kernels", Level::kKernel, "groups become trees of loops over memory"}, build_kernels_stage},
+    {{"reuse_in_place", Level::kKernel, "an output takes the memory of an input that ends there"}, reuse_in_place_stage},
     {{"generate_code", Level::kSource, "kernels become source text"}, generate_code_stage},
     {{"build_wrapper", Level::kWrapper, "the call, line by line"}, build_wrapper_stage},
     {{"plan_memory", Level::kWrapper, "temporaries share an arena"}, plan_memory_stage},

@@ -18,6 +18,7 @@ std::unique_ptr<Kernel> build_once(const FusedGroup& group, const Schedule& sche
   if (is_grid) {
     map_blocks(plan);
   } else {
+    block_local_axes(plan);
     tile_transposes(plan);
     form_nests(plan);
     order_axes(plan);

@@ -83,6 +83,8 @@ void share_local_axes(KernelPlan& plan);
 void split_axes(KernelPlan& plan);
 /// Two axes that every access walks as one become one.
 void merge_axes(KernelPlan& plan);
+/// A local loop with larger steps through memory than the outer axes moves outwards, in blocks that the cache holds.
+void block_local_axes(KernelPlan& plan);
 /// Pointwise groups that read along one axis and write along another work on tiles of both.
 void tile_transposes(KernelPlan& plan);
 /// Consecutive members with the same local axes share one nest, unless one needs the finished result of another.

@@ -43,6 +43,23 @@ std::optional<std::vector<int>> order_of_inputs(const Operation& op, const Buffe
   return stride_order(out.sizes, *best);
 }
 
+/// A library that works in one dimension order wants all its tensors in that order: arguments of its output's rank are asked to follow,
+/// as a wish where their buffer is free, as a demand where it is not (else the library copies them, or answers in their order).
+void ask_arguments_to_follow(LoopProgram& program) {
+  for (Operation* op : program.operations) {
+    if (op->kind != OperationKind::kExtern || op->writes_planned_output) continue;
+    const Layout& wish = op->outputs[0]->layout;
+    if (wish.kind != LayoutKind::kFlexible || wish.order_is_binding || wish.wanted_order.empty()) continue;
+    for (auto& argument : op->arguments)
+      for_each_tensor(argument, [&](ExternTensor& t) {
+        if (t.sizes.size() != wish.wanted_order.size() || !t.required_strides.empty()) return;
+        Layout& layout = t.buffer->layout;
+        if (layout.kind == LayoutKind::kFlexible && layout.wanted_order.empty() && t.coordinates == t.axes) layout.wanted_order = wish.wanted_order;
+        t.required_strides = dense_strides(*program.context, t.sizes, wish.wanted_order);
+      });
+  }
+}
+
 }  // namespace
 
 std::vector<Expr> dense_strides(ExprContext& context, std::span<const Expr> sizes, std::span<const int> order) {
@@ -65,14 +82,16 @@ std::vector<int> stride_order(std::span<const Expr> sizes, std::span<const Expr>
   return order;
 }
 
-bool decide_layouts(LoopProgram& program, const Target& target) {
+bool decide_layouts(LoopProgram& program, const Target& target, bool libraries_choose) {
   ExprContext& context = *program.context;
+  libraries_choose &= target.facts().prefers_channels_last;
+  if (libraries_choose) ask_arguments_to_follow(program);
   bool changed = false;
   for (Operation* op : program.operations)
     for (Buffer* b : op->outputs) {
       if (b->layout.kind != LayoutKind::kFlexible) continue;
       std::vector<int> order = row_major(b->sizes.size());
-      const bool follows_wish = b->layout.order_is_binding || target.facts().prefers_channels_last;
+      const bool follows_wish = b->layout.order_is_binding || libraries_choose;
       if (b->layout.wanted_order.size() == b->sizes.size() && follows_wish) order = b->layout.wanted_order;
       else if (op->kind == OperationKind::kScatter) order = stride_order(op->scatter_base->sizes, op->scatter_base->layout.strides);
       else if (op->kind != OperationKind::kExtern)

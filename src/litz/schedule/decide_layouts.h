@@ -11,7 +11,8 @@
 
 namespace litz {
 
-bool decide_layouts(LoopProgram& program, const Target& target);
+/// `libraries_choose`: where the target's libraries prefer an order for an extern call's tensors, its results and arguments get it.
+bool decide_layouts(LoopProgram& program, const Target& target, bool libraries_choose = true);
 
 /// Dense strides of a shape whose dimensions lie in memory in the given order, outermost first. Sizes of 0 count as 1, as in PyTorch.
 std::vector<Expr> dense_strides(ExprContext& context, std::span<const Expr> sizes, std::span<const int> order);

@@ -31,6 +31,48 @@ void collect_extern_reads(const ExternArgument& argument, std::vector<const Buff
     for (const auto& a : *list) collect_extern_reads(a, out);
 }
 
+/// Whether the reader, if it reads the buffer at all, wants each element in the writer's own iteration, with local loops taken pairwise.
+bool reads_where_written(const GroupMember& writer, const GroupMember& reader, const Buffer& buffer) {
+  Substitution pairs;
+  const size_t locals = std::min(writer.local_axes.size(), reader.local_axes.size());
+  for (size_t k = 0; k < locals; ++k)
+    if (writer.local_axes[k].extent() == reader.local_axes[k].extent()) pairs.emplace_back(reader.local_axes[k], writer.local_axes[k]);
+  std::vector<Expr> written;
+  for (const Access& a : accesses_of(writer))
+    if (a.is_write && a.buffer == &buffer) written = a.coordinates;
+  for (const Access& a : accesses_of(reader))
+    if (!a.is_write && a.buffer == &buffer && substitute(a.coordinates, pairs) != written) return false;
+  return true;
+}
+
+/// Whether neighbours in memory belong to different iterations of the group: then lanes are iterations, and what one keeps all keep.
+bool has_lanes_outside(const GroupMember& writer, const Buffer& buffer) {
+  for (const Access& a : accesses_of(writer)) {
+    if (!a.is_write || a.buffer != &buffer) continue;
+    for (size_t d = 0; d < a.coordinates.size(); ++d) {
+      if (!buffer.layout.strides[d].is_integer(1) || buffer.sizes[d].is_integer(1)) continue;
+      const auto symbols = free_symbols(a.coordinates[d]);
+      return std::ranges::none_of(writer.local_axes, [&](Expr local) { return std::ranges::find(symbols, local) != symbols.end(); });
+    }
+  }
+  return false;
+}
+
+/// Bytes of the largest buffer that one iteration of the group's axes passes from a loop of its own to another one: what a reader finds
+/// at other points than the writer's loop has just reached must be kept until then.
+int64_t bytes_between_loops(const JoinedMembers& joined, int lanes, ExprContext& context) {
+  const int64_t pieces = std::max<int64_t>(1, volume(joined.axes));
+  int64_t most = 0;
+  for (const GroupMember& writer : joined.members)
+    for (const Buffer* b : writer.operation->outputs) {
+      const int64_t bytes = bytes_of(*b, context) / pieces * (has_lanes_outside(writer, *b) ? lanes : 1);
+      if (bytes <= most) continue;
+      for (const GroupMember& reader : joined.members)
+        if (&reader != &writer && !reads_where_written(writer, reader, *b)) most = std::max(most, bytes);
+    }
+  return most;
+}
+
 /// Groups and the edges between them while they are being joined.
 class Fuser {
  public:
@@ -222,6 +264,8 @@ class Fuser {
     for (const auto& m : joined->members) work = std::max(work, pieces * volume(m.local_axes));
     if (pieces < options_.min_parallel && pieces < apart && work >= options_.parallel_work)
       return refuse(a, b, fmt::format("{} independent iterations for {} elements, alone {}", pieces, work, apart));
+    if (const int64_t between = bytes_between_loops(*joined, options_.lanes, context_); between > options_.max_bytes_between_loops)
+      return refuse(a, b, fmt::format("{} bytes pass between their loops in each iteration, limit {}", between, options_.max_bytes_between_loops));
     merge(a, b, std::move(*joined));
   }
 
