@@ -7,6 +7,7 @@
 #include "litz/graph/ops.h"
 #include "litz/kernel/linearize.h"
 #include "litz/kernel/tree_passes.h"
+#include "litz/schedule/decide_layouts.h"
 
 namespace litz {
 namespace {
@@ -108,8 +109,16 @@ class InPlace {
     return op && op->family == OpFamily::kLibrary;
   }
 
-  bool lie_alike(const Buffer& a, const Buffer& b) const {
-    return a.dtype == b.dtype && a.sizes == b.sizes && a.layout.strides == b.layout.strides && a.device == b.device;
+  bool is_dense(const Buffer& b) const {
+    return b.layout.strides == dense_strides(*schedule_.program->context, b.sizes, stride_order(b.sizes, b.layout.strides));
+  }
+
+  /// One shape over the same elements, or two dense ones (a reshape between library calls); what the caller gets keeps its own shape.
+  bool lie_alike(const Buffer& home, const Buffer& out) const {
+    if (home.dtype != out.dtype || home.device != out.device) return false;
+    if (home.sizes == out.sizes && home.layout.strides == out.layout.strides) return true;
+    ExprContext& context = *schedule_.program->context;
+    return !outside_.contains(&out) && product(context, home.sizes) == product(context, out.sizes) && is_dense(home) && is_dense(out);
   }
 
   bool visit(Kernel& kernel, size_t g) {

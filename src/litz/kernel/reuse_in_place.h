@@ -4,7 +4,7 @@
 //
 //   in %conv, out %relu   ->   inout %conv         relu lives in conv's storage from here on
 //
-// It may where both lie alike (type, sizes, strides), the memory is ours (the plan's, or a library's fresh result), and the kernel
+// It may where both lie alike (same type, same number of elements, dense), the memory is ours (the plan's, or a library's fresh result), and the kernel
 // reads each element before it writes it: for every load the store has the same offset, in the same iteration of the loops that they
 // share, and comes later.
 #include <memory>

@@ -65,6 +65,7 @@ class Builder {
   /// The tensor that holds a buffer; allocated or made as a view the first time.
   TensorId tensor(const Buffer* buffer) {
     const Buffer* b = storage(buffer);
+    if (b != buffer && (b->sizes != buffer->sizes || b->layout.strides != buffer->layout.strides)) return reshaped(*buffer, tensor(b));
     if (auto it = tensor_of_.find(b); it != tensor_of_.end()) return it->second;
     const TensorId id = new_tensor(*b);
     if (b->layout.kind == LayoutKind::kAlias) {
@@ -74,6 +75,16 @@ class Builder {
       out_->lines.push_back(AllocateLine{id, b->escapes});
     }
     return tensor_of_[b] = id;
+  }
+
+  /// A buffer that lives in the storage of one of another shape.
+  TensorId reshaped(const Buffer& buffer, TensorId base) {
+    auto [it, fresh] = tensor_of_.try_emplace(&buffer, -1);
+    if (fresh) {
+      it->second = new_tensor(buffer);
+      out_->lines.push_back(ReinterpretLine{it->second, base});
+    }
+    return it->second;
   }
 
   /// A strided view of a buffer as a tensor of its own (the buffer's tensor if it is the whole of it).
