@@ -9,6 +9,7 @@
 
 #include "litz/codegen/cpp/kernel_text.h"
 #include "litz/kernel/linearize.h"
+#include "litz/kernel/reuse_in_place.h"
 #include "litz/schedule/assign_storage.h"
 #include "litz/schedule/decide_layouts.h"
 #include "litz/schedule/fuse.h"
@@ -101,8 +102,9 @@ void KernelRunner::build(const KernelOptions& options) {
   for (const auto& group : scheduled_.schedule.groups) {
     LITZ_CHECK(group->kind == GroupKind::kLoops, "extern group {} in a test of kernels", group->name);
     kernels_.push_back(build_kernel(*group, scheduled_.schedule, host_kernel_target(), options));
-    sources_.push_back(backend.generate(*kernels_.back()).value());
   }
+  reuse_in_place(scheduled_.schedule, kernels_, host_kernel_target());
+  for (const auto& kernel : kernels_) sources_.push_back(backend.generate(*kernel).value());
   Result<std::vector<CompiledKernel>> compiled = backend.compile(sources_);
   LITZ_CHECK(bool(compiled), "{}\n{}", compiled.reason(), cpp());
   compiled_ = *compiled;
@@ -163,7 +165,7 @@ void KernelRunner::run(const RunOptions& options) {
     std::vector<int64_t> numbers;
     for (const KernelParameter& p : kernel.parameters) {
       if (p.kind == KernelParameter::kNumber) numbers.push_back(evaluate(p.number, symbols_));
-      else pointers.push_back(memory_.at(p.buffer).data);
+      else pointers.push_back(memory_.at(storage_representative(*p.buffer, scheduled_.schedule)).data);
     }
     std::unique_ptr<char[]> scratch;
     if (Expr bytes = scratch_bytes(kernel)) {
@@ -238,7 +240,7 @@ double KernelRunner::bytes() const {
   for (const auto& kernel : kernels_) {
     for (const KernelParameter& p : kernel->parameters) {
       if (p.kind == KernelParameter::kNumber) continue;
-      const HostTensor& t = memory_.at(p.buffer);
+      const HostTensor& t = memory_.at(storage_representative(*p.buffer, scheduled_.schedule));
       total += static_cast<double>(t.numel() * dtype_bytes(t.dtype)) * (p.kind == KernelParameter::kInOut ? 2 : 1);
     }
   }

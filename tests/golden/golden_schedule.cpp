@@ -17,7 +17,7 @@ class ScheduleTarget : public Target {
   const TargetFacts& facts() const override { return facts_; }
 
  private:
-  TargetFacts facts_;
+  TargetFacts facts_{.prefers_channels_last = true};
 };
 
 std::string scheduled(LoopProgram& program, Schedule& schedule, bool with_storage) {
