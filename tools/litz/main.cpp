@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   opt_command->add_option("-o,--output", opt.output, "a file; without it the standard output");
   opt_command->add_option("--from", opt.from, "graph or loop; without it the text's first word tells");
   opt_command->add_option("--to", opt.to, "a stage, or a level: then the last stage that ends in it")->capture_default_str();
-  opt_command->add_option("--option", opt.options, "key=value, as in torch.compile's options; may be given again");
+  opt_command->add_option("--option", opt.options, "key=value, as in torch.compile's options; may be given again")->allow_extra_args(false);
   opt_command->add_flag("--list", opt.list, "list the stages");
 
   CLI11_PARSE(app, argc, argv);
