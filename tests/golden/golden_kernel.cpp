@@ -16,9 +16,10 @@ class GoldenTarget : public Target {
  public:
   std::string_view device_type() const override { return "host"; }
   const TargetFacts& facts() const override { return facts_; }
+  bool prefers_channels_last(DType) const override { return true; }
 
  private:
-  TargetFacts facts_{.prefers_channels_last = true};
+  TargetFacts facts_;
 };
 
 std::vector<std::unique_ptr<Kernel>> kernels_of(LoopProgram& program, Schedule& schedule, const Target& target, std::string_view pass) {

@@ -15,9 +15,10 @@ class ScheduleTarget : public Target {
  public:
   std::string_view device_type() const override { return "host"; }
   const TargetFacts& facts() const override { return facts_; }
+  bool prefers_channels_last(DType) const override { return true; }
 
  private:
-  TargetFacts facts_{.prefers_channels_last = true};
+  TargetFacts facts_;
 };
 
 std::string scheduled(LoopProgram& program, Schedule& schedule, bool with_storage) {

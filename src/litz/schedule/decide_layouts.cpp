@@ -1,6 +1,7 @@
 #include "litz/schedule/decide_layouts.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "litz/schedule/size_hint.h"
@@ -45,11 +46,11 @@ std::optional<std::vector<int>> order_of_inputs(const Operation& op, const Buffe
 
 /// A library that works in one dimension order wants all its tensors in that order: arguments of its output's rank are asked to follow,
 /// as a wish where their buffer is free, as a demand where it is not (else the library copies them, or answers in their order).
-void ask_arguments_to_follow(LoopProgram& program) {
+void ask_arguments_to_follow(LoopProgram& program, const std::function<bool(const Buffer&)>& may_choose) {
   for (Operation* op : program.operations) {
     if (op->kind != OperationKind::kExtern || op->writes_planned_output) continue;
     const Layout& wish = op->outputs[0]->layout;
-    if (wish.kind != LayoutKind::kFlexible || wish.order_is_binding || wish.wanted_order.empty()) continue;
+    if (wish.kind != LayoutKind::kFlexible || wish.order_is_binding || wish.wanted_order.empty() || !may_choose(*op->outputs[0])) continue;
     for (auto& argument : op->arguments)
       for_each_tensor(argument, [&](ExternTensor& t) {
         if (t.sizes.size() != wish.wanted_order.size() || !t.required_strides.empty()) return;
@@ -84,14 +85,14 @@ std::vector<int> stride_order(std::span<const Expr> sizes, std::span<const Expr>
 
 bool decide_layouts(LoopProgram& program, const Target& target, bool libraries_choose) {
   ExprContext& context = *program.context;
-  libraries_choose &= target.facts().prefers_channels_last;
-  if (libraries_choose) ask_arguments_to_follow(program);
+  auto may_choose = [&](const Buffer& b) { return libraries_choose && target.prefers_channels_last(b.dtype); };
+  ask_arguments_to_follow(program, may_choose);
   bool changed = false;
   for (Operation* op : program.operations)
     for (Buffer* b : op->outputs) {
       if (b->layout.kind != LayoutKind::kFlexible) continue;
       std::vector<int> order = row_major(b->sizes.size());
-      const bool follows_wish = b->layout.order_is_binding || libraries_choose;
+      const bool follows_wish = b->layout.order_is_binding || may_choose(*b);
       if (b->layout.wanted_order.size() == b->sizes.size() && follows_wish) order = b->layout.wanted_order;
       else if (op->kind == OperationKind::kScatter) order = stride_order(op->scatter_base->sizes, op->scatter_base->layout.strides);
       else if (op->kind != OperationKind::kExtern)

@@ -25,7 +25,6 @@ struct TargetFacts {
   int64_t max_grid[3] = {1, 1, 1};  // kGridOfBlocks
   int multiprocessors = 1;
   int64_t shared_bytes = 0;            // kGridOfBlocks: scratch of one block
-  bool prefers_channels_last = false;  // convolution libraries work faster on channels-last tensors
   bool has_atomics = false;
 };
 
@@ -44,6 +43,8 @@ class Target {
   virtual std::string_view device_type() const = 0;  // PyTorch's name of the device
   virtual const TargetFacts& facts() const = 0;
   virtual InlineLimits inline_limits() const { return {}; }
+  /// Whether convolution libraries work faster on channels-last tensors of this type.
+  virtual bool prefers_channels_last(DType) const { return false; }
 };
 
 }  // namespace litz

@@ -18,26 +18,39 @@ int64_t cache_bytes(int name, int64_t fallback) {
   return bytes > 0 ? bytes : fallback;
 }
 
+/// Whether the framework's convolutions have code of their own for 16-bit floats here. Where they do not, they convert, and the
+/// channels-last order is the slower one.
+bool multiplies_narrow_floats() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#else
+  return true;
+#endif
+}
+
 class CpuTarget : public Target {
  public:
-  explicit CpuTarget(const CompileTarget& compile) {
+  CpuTarget(const CompileTarget& compile, bool is_generic) {
     facts_.execution = ExecutionModel::kThreadsOfVectors;
     facts_.vector_bytes = compile.vector_bytes;
     facts_.vector_registers = compile.vector_bytes >= 64 ? 32 : 16;
+    if (is_generic) return;  // the same code on every machine
     facts_.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, facts_.l1_bytes);
     facts_.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, facts_.l2_bytes);
-    facts_.prefers_channels_last = true;
+    has_narrow_convolutions_ = multiplies_narrow_floats();
   }
   std::string_view device_type() const override { return "cpu"; }
   const TargetFacts& facts() const override { return facts_; }
+  bool prefers_channels_last(DType dtype) const override { return dtype_bytes(dtype) >= 4 || has_narrow_convolutions_; }
 
  private:
   TargetFacts facts_;
+  bool has_narrow_convolutions_ = true;
 };
 
 class CpuDevice : public DeviceInterface {
  public:
-  explicit CpuDevice(const CompileTarget& compile) : target_(compile), codegen_(compile) {}
+  CpuDevice(const CompileTarget& compile, bool is_generic) : target_(compile, is_generic), codegen_(compile) {}
   std::string_view type() const override { return "cpu"; }
   const Target& target() const override { return target_; }
   CodegenBackend& codegen() override { return codegen_; }
@@ -58,7 +71,7 @@ DeviceInterface& cpu_device(std::string_view instruction_set) {
   if (found == devices->end()) {
     Result<CompileTarget> compile = host_target(instruction_set);
     if (!compile) user_error("{}", compile.reason());
-    found = devices->emplace(instruction_set, std::make_unique<CpuDevice>(*compile)).first;
+    found = devices->emplace(instruction_set, std::make_unique<CpuDevice>(*compile, !instruction_set.empty())).first;
   }
   return *found->second;
 }

@@ -25,11 +25,11 @@ class CudaTarget : public Target {
     facts_.tensor_alignment = 256;
     facts_.max_grid[0] = INT32_MAX;
     facts_.max_grid[1] = facts_.max_grid[2] = 65535;
-    facts_.prefers_channels_last = true;
     facts_.has_atomics = true;
   }
   std::string_view device_type() const override { return "cuda"; }
   const TargetFacts& facts() const override { return facts_; }
+  bool prefers_channels_last(DType) const override { return true; }
   InlineLimits inline_limits() const override {
     InlineLimits limits;
     limits.max_heavy_users = 4;  // arithmetic is cheaper than memory
