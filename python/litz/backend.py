@@ -20,6 +20,7 @@ from torch._functorch._aot_autograd.schemas import OutputType
 
 from litz import _C, _torch, log, options
 from litz._capture import native_ops
+from litz.cuda_graphs import Recorded, recording_refusal
 from litz.export import export
 
 counters = collections.Counter()
@@ -69,6 +70,7 @@ class _Compile:
         self.options = chosen
         self.programs = []  # per compiled graph: its Program, or None for one that runs eagerly
         self.metadata = None
+        self.recorded = None  # what records the graph and replays it
         self.inputs = []  # whether each input of the captured graph is a conjugate or negative view
 
     def run(self, gm, example_inputs):
@@ -84,7 +86,7 @@ class _Compile:
             wrapped = compiler(gm, example_inputs)
         if len(self.programs) == 1 and self.programs[0] is not None and _needs_no_wrapper(self.metadata, gm, example_inputs):
             counters["handed_off"] += 1
-            return self.programs[0].callable()
+            return self.recorded or self.programs[0].callable()
         return wrapped
 
     def compile_inference(self, gm, example_inputs):
@@ -120,7 +122,10 @@ class _Compile:
         report["stage_ms"] = {"export": (exported_at - started) * 1e3, **report["stage_ms"]}
         report["total_ms"] = (time.perf_counter() - started) * 1e3
         self.publish(report, text, program)
-        call_boxed = program.call_boxed
+        if self.options.get("mode") in ("reduce-overhead", "max-autotune"):
+            self.record(gm, kind, program, report, lazy)
+        call_boxed = self.recorded.boxed if self.recorded else program.call_boxed
+
         def run(arguments):
             return call_boxed(arguments)
 
@@ -132,6 +137,19 @@ class _Compile:
         made = run_resolved if lazy else run
         made._boxed_call = True
         return made
+
+    def record(self, gm, kind, program, report, lazy):
+        """Lets the graph record itself, or says in the report why not."""
+        if kind != "inference" or lazy:
+            reason = f"{kind} graphs are not recorded" if kind != "inference" else "an input is a conjugate or negative view"
+        else:
+            reason = recording_refusal(gm, self.metadata, report)
+        if reason is None:
+            device = next(node.meta["val"].device for node in _placeholders(gm) if isinstance(node.meta["val"], torch.Tensor))
+            self.recorded = Recorded(program.callable(), self.metadata.static_input_indices, device, report)
+        else:
+            report["not_recorded"] = reason
+            log.not_recorded(report["name"], reason)
 
     def lazy_inputs(self, gm, kind):
         """Positions of the inputs that may have a conjugate or negative bit: their memory does not hold their values."""

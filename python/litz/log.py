@@ -28,5 +28,11 @@ def compiled(report, graph_text, program):
         _say(json.dumps(report, indent=1))
 
 
+def not_recorded(name, reason):
+    """Why a graph under mode=reduce-overhead is not recorded."""
+    if wants("report"):
+        _say(f"{name} is not recorded: {reason}")
+
+
 def _say(text):
     print("litz:", text, file=sys.stderr)
