@@ -1,11 +1,13 @@
 """How AOTAutograd traces for Litz: the decompositions that torch keeps in Python and applies unasked are left out where Litz has the op
-itself, or where they do not compute what eager computes (sizes and checks of the upsampling ops)."""
+itself, or where they do not compute what eager computes (sizes and checks of the upsampling ops). Attention keeps its fused kernels
+where only the strides of the mask stand against them."""
 
 import contextlib
 import functools
 
 import torch
 from torch._C import DispatchKey
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 _KEYS = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
 
@@ -22,10 +24,34 @@ def _native_ops():
     return found
 
 
+_ATTENTION = torch.ops.aten.scaled_dot_product_attention.default
+
+
+def _attention(query, key, value, attn_mask=None, *rest, **named):
+    """Every fused attention asks for masks whose rows are dense. A mask that is expanded along its rows, or permuted, would send the call
+    to the path of matrix products and a softmax, which costs many times the copy of the mask."""
+    if attn_mask is not None and attn_mask.dim() > 0:
+        if statically_known_true(attn_mask.stride(-1) != 1) and statically_known_true(attn_mask.size(-1) != 1):
+            attn_mask = _with_dense_rows(attn_mask)
+    return _ATTENTION._op_dk(DispatchKey.CompositeImplicitAutograd, query, key, value, attn_mask, *rest, **named)
+
+
+def _with_dense_rows(mask):
+    small = mask
+    for dim in range(mask.dim() - 1):
+        if statically_known_true(mask.stride(dim) == 0) and statically_known_true(mask.size(dim) > 1):
+            small = small.narrow(dim, 0, 1)  # an expanded dimension stays one
+    return small.clone(memory_format=torch.contiguous_format).expand(mask.shape)
+
+
 @contextlib.contextmanager
 def native_ops():
-    """Dynamo compiles one graph at a time, so nobody else sees the ops without their Python kernels."""
+    """Dynamo compiles one graph at a time, so nobody else sees the ops without their Python kernels, and attention with one of ours."""
     removed = []
+    composite = DispatchKey.CompositeImplicitAutograd
+    known = _ATTENTION.py_kernels.get(composite)
+    _ATTENTION.py_kernels[composite] = _attention
+    _ATTENTION._dispatch_cache.clear()
     for op in _native_ops():
         for key in _KEYS:
             if key in op.py_kernels:
@@ -37,3 +63,8 @@ def native_ops():
         for op, key, kernel in removed:
             op.py_kernels[key] = kernel
             op._dispatch_cache.clear()
+        if known is None:
+            del _ATTENTION.py_kernels[composite]
+        else:
+            _ATTENTION.py_kernels[composite] = known
+        _ATTENTION._dispatch_cache.clear()
