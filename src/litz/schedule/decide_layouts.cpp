@@ -48,7 +48,7 @@ std::optional<std::vector<int>> order_of_inputs(const Operation& op, const Buffe
 /// as a wish where their buffer is free, as a demand where it is not (else the library copies them, or answers in their order).
 void ask_arguments_to_follow(LoopProgram& program, const std::function<bool(const Buffer&)>& may_choose) {
   for (Operation* op : program.operations) {
-    if (op->kind != OperationKind::kExtern || op->writes_planned_output) continue;
+    if (op->kind != OperationKind::kExtern || op->writes_planned_output || op->outputs.empty()) continue;
     const Layout& wish = op->outputs[0]->layout;
     if (wish.kind != LayoutKind::kFlexible || wish.order_is_binding || wish.wanted_order.empty() || !may_choose(*op->outputs[0])) continue;
     for (auto& argument : op->arguments)
