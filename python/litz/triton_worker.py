@@ -1,7 +1,8 @@
 """The compiler server of litz's GPU devices: generated Triton source in, machine code out.
 
-Started by liblitz as a program, it speaks the protocol of src/litz/codegen/triton/worker_pool.h on stdin and stdout. It loads Triton,
-then forks a child per processor, so that every child is warm. It ends when stdin closes or its parent is gone.
+Started by liblitz as a program, it speaks the protocol of src/litz/codegen/triton/worker_pool.h on stdin and stdout. What the cache on
+disk has is answered at once. For the rest a process loads Triton and forks a child per processor, so that every child is warm. It ends
+when stdin closes or its parent is gone.
 """
 
 import hashlib
@@ -25,6 +26,9 @@ def load_module(name, path):
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+kernel_cache = sys.modules.get("litz_kernel_cache") or load_module("litz_kernel_cache", os.path.join(HERE, "kernel_cache.py"))
 
 
 def load_ops():
@@ -108,8 +112,8 @@ def receive(channel):
     return read_exactly(channel.recv, size)
 
 
-def child(channel, folder):
-    """Answers requests until the channel closes."""
+def child(channel, folder, problem):
+    """Answers requests until the channel closes; `problem` is why it cannot compile, if so."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:
@@ -119,6 +123,8 @@ def child(channel, folder):
         header, source = request.split(b"\n", 1)
         number, target, aligned = header.decode().split()
         try:
+            if problem:
+                raise RuntimeError(problem)
             image, facts = compile_source(source.decode(), target, aligned == "1", folder)
             reply = f"{number} ok {' '.join(map(str, facts))} {len(image)}\n".encode() + image
         except BaseException as error:
@@ -134,24 +140,24 @@ class Server:
         self.selector = selectors.DefaultSelector()
         self.waiting = []  # requests
         self.idle = []  # channels
-        self.busy = {}  # channel -> number of its request
+        self.busy = {}  # channel -> (number of its request, where the answer goes on disk)
         self.selector.register(0, selectors.EVENT_READ)
-        for _ in range(size):
-            self.fork()
+        self.fork(size)
 
-    def fork(self):
-        mine, theirs = socket.socketpair()
+    def fork(self, size):
+        """`size` children, all of one process that loads Triton first."""
+        pairs = [socket.socketpair() for _ in range(size)]
         if os.fork() == 0:
-            mine.close()
-            for channel in self.idle + list(self.busy):
+            for channel in self.idle + list(self.busy) + [mine for mine, _ in pairs]:
                 channel.close()
             null = os.open(os.devnull, os.O_RDWR)
             os.dup2(null, 0)
             os.dup2(2, 1)  # what a compiler prints goes to stderr, not into the protocol
-            child(theirs, self.folder)
-        theirs.close()
-        self.selector.register(mine, selectors.EVENT_READ)
-        self.idle.append(mine)
+            nursery([theirs for _, theirs in pairs], self.folder)
+        for mine, theirs in pairs:
+            theirs.close()
+            self.selector.register(mine, selectors.EVENT_READ)
+            self.idle.append(mine)
 
     def run(self):
         parent = os.getppid()
@@ -162,15 +168,25 @@ class Server:
             for key, _ in events:
                 if key.fileobj == 0:
                     try:
-                        self.waiting.append(self.read_request())
+                        self.take(self.read_request())
                     except EOFError:
                         return
                 else:
                     self.answer(key.fileobj)
             while self.waiting and self.idle:
-                channel, request = self.idle.pop(), self.waiting.pop(0)
-                self.busy[channel] = request.split(b" ", 1)[0]
+                channel, (request, path) = self.idle.pop(), self.waiting.pop(0)
+                self.busy[channel] = (request.split(b" ", 1)[0], path)
                 send(channel, request)
+
+    def take(self, request):
+        header, source = request.split(b"\n", 1)
+        number, target, aligned = header.decode().split()
+        path = kernel_cache.path_of(source, target, aligned)
+        if known := kernel_cache.load(path):
+            facts, image = known
+            write_all(1, f"{number} ok {facts} {len(image)}\n".encode() + image)
+        else:
+            self.waiting.append((request, path))
 
     def read_request(self):
         read = lambda n: os.read(0, n)
@@ -182,31 +198,57 @@ class Server:
 
     def answer(self, channel):
         try:
-            write_all(1, receive(channel))
-            self.busy.pop(channel, None)
+            reply = receive(channel)
+            write_all(1, reply)
+            _, path = self.busy.pop(channel, (None, None))
             self.idle.append(channel)
+            header, _, image = reply.partition(b"\n")
+            words = header.decode().split()
+            if path and words[1] == "ok":
+                kernel_cache.store(path, " ".join(words[2:-1]), image)
         except (EOFError, ConnectionError):  # the child died
             self.selector.unregister(channel)
-            number = self.busy.pop(channel, None)
+            number, _ = self.busy.pop(channel, (None, None))
             if channel in self.idle:
                 self.idle.remove(channel)
             channel.close()
             if number is not None:
                 text = b"the compiler died while it compiled this kernel"
                 write_all(1, number + f" error {len(text)}\n".encode() + text)
-            self.fork()
+            self.fork(1)
+
+
+def nursery(channels, folder):
+    """Loads Triton and becomes the last of the children that it forks; each answers on a channel of its own."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    problem = load_triton()
+    while len(channels) > 1:
+        channel = channels.pop()
+        if os.fork() == 0:
+            for other in channels:
+                other.close()
+            child(channel, folder, problem)
+        channel.close()
+    child(channels[0], folder, problem)
+
+
+def load_triton():
+    """Why kernels cannot be compiled here, or None."""
+    try:
+        import triton
+        import triton.backends.compiler
+        import triton.compiler  # noqa: F401
+
+        if tuple(int(x) for x in triton.__version__.split(".")[:2]) < OLDEST_TRITON:
+            return f"triton {triton.__version__} is too old, expected 3.6 or newer"
+        load_ops()
+    except Exception as error:
+        return f"triton does not load: {type(error).__name__}: {error}"
+    return None
 
 
 def main():
-    import triton
-
-    if tuple(int(x) for x in triton.__version__.split(".")[:2]) < OLDEST_TRITON:
-        print(f"litz: triton {triton.__version__} is too old, expected 3.6 or newer", file=sys.stderr)
-        return 1
-    import triton.backends.compiler
-    import triton.compiler  # noqa: F401
-
-    load_ops()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
     with tempfile.TemporaryDirectory(prefix="litz_triton_") as folder:

@@ -1,0 +1,92 @@
+"""The compiler server and its cache on disk: what was compiled once is answered without Triton; broken, foreign or unwritable caches
+cost a compile and nothing else."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import litz
+
+WORKER = pathlib.Path(litz.__file__).parent / "triton_worker.py"
+SOURCE = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_one(x, y):
+    i = tl.arange(0, 64)
+    tl.store(y + i, tl.load(x + i) + {number})
+
+
+LAUNCH = dict(kernel=add_one, signature=["*fp32", "*fp32"], pointers=2, numbers=0, reports_errors=False, num_warps=1)
+"""
+
+
+def ask(cache, sources, **environment):
+    """The answers (header words, body) of a fresh server, by number of the request."""
+    requests = b""
+    for number, source in enumerate(sources):
+        text = source.encode()
+        requests += f"{number} cuda:90 1 {len(text)}\n".encode() + text
+    environment = dict(os.environ, XDG_CACHE_HOME=str(cache), TRITON_CACHE_DIR=str(cache / "triton"), **environment)
+    server = subprocess.Popen([sys.executable, str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    server.stdin.write(requests)
+    server.stdin.flush()
+    answers = {}
+    for _ in sources:
+        words = server.stdout.readline().decode().split()
+        answers[int(words[0])] = (words[1:], server.stdout.read(int(words[-1])))
+    server.stdin.close()
+    assert server.wait(20) == 0
+    return [answers[k] for k in range(len(sources))], server.stderr.read().decode()
+
+
+def entries(cache):
+    return [p for p in (cache / "litz" / "kernels").rglob("*") if p.is_file()]
+
+
+@pytest.fixture
+def broken_triton(tmp_path):
+    (tmp_path / "broken" / "triton").mkdir(parents=True)
+    (tmp_path / "broken" / "triton" / "__init__.py").write_text("raise ImportError('no triton here')\n")
+    return dict(PYTHONPATH=str(tmp_path / "broken"))
+
+
+def test_a_second_process_needs_no_compiler(tmp_path, broken_triton):
+    sources = [SOURCE.format(number=1), SOURCE.format(number=2)]
+    first, _ = ask(tmp_path, sources)
+    assert [words[0] for words, _ in first] == ["ok", "ok"] and first[0][1] != first[1][1]
+    assert len(entries(tmp_path)) == 2
+    second, _ = ask(tmp_path, sources, **broken_triton)
+    assert second == first
+
+
+def test_without_a_compiler_what_is_not_cached_is_refused_with_the_reason(tmp_path, broken_triton):
+    ((words, body),), _ = ask(tmp_path, [SOURCE.format(number=3)], **broken_triton)
+    assert words[0] == "error" and b"no triton here" in body
+
+
+def test_a_broken_entry_is_a_miss_and_is_replaced(tmp_path):
+    source = [SOURCE.format(number=4)]
+    first, _ = ask(tmp_path, source)
+    (entry,) = entries(tmp_path)
+    whole = entry.read_bytes()
+    for broken in (whole[:-1], b"", whole[:200] + b"x" + whole[201:], b"other format\n"):
+        entry.write_bytes(broken)
+        assert ask(tmp_path, source)[0] == first
+        assert entry.read_bytes() == whole
+
+
+def test_a_cache_that_cannot_be_written_is_said_once_and_does_not_stop_anything(tmp_path):
+    (tmp_path / "litz").write_text("a file where the folder should be")
+    answers, said = ask(tmp_path, [SOURCE.format(number=5), SOURCE.format(number=6)])
+    assert [words[0] for words, _ in answers] == ["ok", "ok"]
+    assert said.count("are not kept") == 1
+
+
+def test_a_kernel_that_does_not_compile_is_not_kept(tmp_path):
+    ((words, body),), _ = ask(tmp_path, [SOURCE.format(number="no_such_name")])
+    assert words[0] == "error" and b"no_such_name" in body and not entries(tmp_path)
