@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Measures Litz on a GPU: unit programs for correctness, then the twelve models (bfloat16 inference) beside eager and TorchInductor.
 
-All of a model's candidates run in one process and take turns, round by round. Results are written after every row. Times are
-CUDA-event times around a whole call, medians, in milliseconds; `gpu_ms` is the sum of kernel times of one call from torch's profiler.
-`error` is the relative L2 error against the model in float64, `eager_error` eager's own.
+All of a model's candidates run in one process and take turns, round by round: eager, both compilers in default mode, and both in
+mode=reduce-overhead (`_graphs`). Results are written after every row. Times are CUDA-event times around a whole call, medians, in
+milliseconds; `gpu_ms` is the sum of kernel times of one call from torch's profiler. `error` is the relative L2 error against the model
+in float64, `eager_error` eager's own; `right` is an error of at most 1.5 times eager's plus half an ulp of bfloat16. `call_us` is the host
+time of a call of a one-kernel program.
 """
 from __future__ import annotations
 
@@ -169,12 +171,43 @@ def gpu_time(call):
     return sum(row[1] for row in rows), [(key[:90], round(ms, 4), count) for key, ms, count in rows[:12]]
 
 
-def run_model(name, with_peer):
+def fill_zeros(module):
+    """Layers that an architecture initialises to (nearly) zero get random values, as in models.py: else outputs hide what is before them."""
+    for parameter in module.parameters():
+        if parameter.numel() > 1 and bool(parameter.detach().abs().max() < 1e-4):
+            torch.nn.init.normal_(parameter.data, std=0.02)
+
+
+def one_kernel_calls():
+    """Host time of a call of a program of one kernel, without waiting for the device, in microseconds."""
+    x = randn(64, 64)
+    function = lambda x: torch.softmax(x * 2, -1)
+    times = {}
+    for name in ("eager", "litz", "inductor"):
+        torch._dynamo.reset()
+        call = function if name == "eager" else torch.compile(function, backend=name)
+        with torch.no_grad():
+            for _ in range(200):
+                call(x)
+            rounds = []
+            for _ in range(15):
+                torch.cuda.synchronize()
+                start = time.perf_counter()
+                for _ in range(200):
+                    call(x)
+                rounds.append((time.perf_counter() - start) / 200 * 1e6)
+                torch.cuda.synchronize()
+        times[name] = sorted(rounds)[len(rounds) // 2]
+    return dict(name="one_kernel_call_us", **times)
+
+
+def run_model(name, with_peer, with_graphs):
     torch._dynamo.reset()
     gc.collect()
     torch.cuda.empty_cache()
     torch.manual_seed(0)
     module, inputs = MODELS[name]()
+    fill_zeros(module)
     module = module.cuda().eval().to(BF16)
     inputs = {k: v.to(BF16) if v.is_floating_point() else v for k, v in inputs.items()}
 
@@ -192,6 +225,10 @@ def run_model(name, with_peer):
     compilers = {"litz": dict(backend="litz", options={"fallback": "error"})}
     if with_peer:
         compilers["inductor"] = dict(backend="inductor")
+    if with_graphs:
+        compilers["litz_graphs"] = dict(backend="litz", mode="reduce-overhead")
+        if with_peer:
+            compilers["inductor_graphs"] = dict(backend="inductor", mode="reduce-overhead")
     compiled = {}
     for label, arguments in compilers.items():  # dynamo keeps the code of several backends beside each other
         torch.cuda.reset_peak_memory_stats()
@@ -201,7 +238,13 @@ def run_model(name, with_peer):
             out = step(compiled[label])
             torch.cuda.synchronize()
             row[f"{label}_first_call_s"] = time.perf_counter() - start
+            if label.endswith("_graphs"):
+                for _ in range(3):
+                    out = step(compiled[label])
             row[f"{label}_error"] = relative_error(out, exact)
+            row[f"{label}_right"] = row[f"{label}_error"] <= 1.5 * row["eager_error"] + 2.0**-9
+            if label == "litz_graphs":
+                row["recording"] = {k: litz.last_report().get(k) for k in ("recordings", "copied_inputs", "not_recorded")}
             if label == "litz":
                 report = litz.last_report()
                 row.update({k: report[k] for k in ("kernels", "library_calls", "extern_calls", "stage_ms", "total_ms")})
@@ -213,10 +256,12 @@ def run_model(name, with_peer):
         except Exception as error:
             traceback.print_exc()
             row[f"{label}_failed"] = repr(error)[:1500]
-    del exact
+    del exact, out
     for label, ms in take_turns(candidates, rounds=20).items():
         row[f"{label}_ms"] = ms
     for label, call in candidates.items():
+        if label.endswith("_graphs"):
+            continue
         row[f"{label}_gpu_ms"], row[f"{label}_top_kernels"] = gpu_time(call)
     return row
 
@@ -232,12 +277,13 @@ def main():
     parser.add_argument("--budget", type=float, default=540, help="seconds after which no further row is started")
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--units", default=",".join(UNITS))
+    parser.add_argument("--no-graphs", action="store_true", help="leave mode=reduce-overhead out")
     parser.add_argument("--no-peer", action="store_true", help="leave TorchInductor out")
     options = parser.parse_args()
     start = time.perf_counter()
     import triton
 
-    result = dict(gpu=torch.cuda.get_device_name(), torch=torch.__version__, triton=triton.__version__, litz=litz.__version__, units=[], models=[])
+    result = dict(date=time.strftime("%Y-%m-%d"), command=" ".join(sys.argv), cores=os.cpu_count(), gpu=torch.cuda.get_device_name(), torch=torch.__version__, triton=triton.__version__, litz=litz.__version__, units=[], models=[])
 
     def record(section, name, run):
         if time.perf_counter() - start > options.budget:
@@ -252,6 +298,10 @@ def main():
         short = {k: v for k, v in row.items() if not k.endswith("top_kernels")}
         print(json.dumps(short), flush=True)
         rows = [r for r in result["models"] if "litz_ms" in r]
+        ratios = {"graphs_over_inductor_graphs": ("inductor_graphs_ms", "litz_graphs_ms"), "gpu_time_over_inductor": ("inductor_gpu_ms", "litz_gpu_ms"),
+                  "first_call_over_inductor": ("inductor_first_call_s", "litz_first_call_s")}  # fmt: skip
+        for key, (peer, own) in ratios.items():
+            result[key] = geometric_mean(r[peer] / r[own] for r in rows if peer in r and own in r)
         result["speed_over_eager"] = geometric_mean(r["eager_ms"] / r["litz_ms"] for r in rows)
         result["speed_over_inductor"] = geometric_mean(r["inductor_ms"] / r["litz_ms"] for r in rows if "inductor_ms" in r)
         with open(options.out, "w") as file:
@@ -259,9 +309,11 @@ def main():
 
     for name in filter(None, options.units.split(",")):
         record("units", name, lambda: run_unit(name))
+    if options.units:
+        record("units", "one_kernel_call_us", one_kernel_calls)
     for name in filter(None, options.models.split(",")):
-        record("models", name, lambda: run_model(name, not options.no_peer))
-    print("over eager", result["speed_over_eager"], "over inductor", result["speed_over_inductor"])
+        record("models", name, lambda: run_model(name, not options.no_peer, not options.no_graphs))
+    print({key: value for key, value in result.items() if "over_" in key})
     return 0
 
 
