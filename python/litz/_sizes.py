@@ -47,6 +47,8 @@ class Sizes:
         if e in (sympy.true, sympy.false):
             return int(bool(e))
         kind = type(e)
+        if kind is sympy.Piecewise:  # of torch.sym_ite
+            return self._piecewise(e, env)
         args = [self.convert(a, env) for a in e.args if not (kind is sympy.Pow)]
         expr = self.builder.expr
         if kind in _NARY:
@@ -69,6 +71,15 @@ class Sizes:
             if isinstance(exponent, sympy.Integer) and 1 <= int(exponent) <= 16:
                 return expr("*", *[self.convert(base, env)] * int(exponent))
         raise _C.Unsupported(f"a size with the operator {kind.__name__}: {e}")
+
+    def _piecewise(self, e, env):
+        *cases, (otherwise, always) = e.args
+        if always != sympy.true:
+            raise _C.Unsupported(f"a size that is not defined everywhere: {e}")
+        chosen = self.convert(otherwise, env)
+        for value, condition in reversed(cases):
+            chosen = self.builder.expr("select", self.convert(condition, env), self.convert(value, env), chosen)
+        return chosen
 
     def _symbol(self, symbol, env):
         unbacked = symbol_is_unbacked(symbol)

@@ -321,6 +321,26 @@ def test_numbers_read_from_tensors():
         torch._dynamo.config.capture_scalar_outputs = False
 
 
+def test_a_number_outside_of_the_range_that_was_assumed_is_refused():
+    """What follows from the range of a number is dropped from the graph's own assertions, so the range itself must be checked."""
+    torch._dynamo.config.capture_scalar_outputs = True
+    try:
+
+        def fn(x, n):
+            return x.narrow(0, (n * 1).sum().item(), 2) * 1
+
+        x, f = torch.randn(5, 3), compiled(fn)
+        for k in (1, 0, 3, -2, -5):
+            torch.testing.assert_close(f(x, torch.tensor([k])), fn(x, torch.tensor([k])))
+        for k in (4, 6, -6, 2**40):
+            with pytest.raises((RuntimeError, IndexError)):
+                fn(x, torch.tensor([k]))
+            with pytest.raises(RuntimeError, match=r"Runtime assertion failed|the number u\d is -?\d+, expected at (least -5|most 5)"):
+                f(x, torch.tensor([k]))
+    finally:
+        torch._dynamo.config.capture_scalar_outputs = False
+
+
 def test_floats_computed_from_sizes():
     f = compiled(lambda x: x * (x.shape[0] / 3) + x.shape[0] ** 0.5, dynamic=True)
     for n in (4, 9):

@@ -34,15 +34,12 @@ NOT_COMPARABLE = {
     "jiterator_2inputs_2outputs", "jiterator_binary_return_by_ref",
 }  # fmt: skip
 
-# The op database's sample takes its start from a tensor: a size under a condition, which no level expresses; the region runs eagerly.
-REFUSED = {"narrow"}
-
 
 def names():
     by_name = {}
     for op in op_db:
         by_name.setdefault(op.name, []).append(op)
-    chosen = [name for name in sorted(by_name) if name not in NOT_COMPARABLE | REFUSED]
+    chosen = [name for name in sorted(by_name) if name not in NOT_COMPARABLE]
     return by_name, chosen[int(FIRST) :: int(SHARDS)]
 
 

@@ -410,6 +410,14 @@ RunStatus Executor::run_line(const Line& any, CallState& state, const CallArgume
                                                                        : offset;
             return RunStatus::kOk;
           },
+          [&](const CheckRangeLine& line) {
+            const int64_t value = table[line.entry];
+            if (line.lower <= value && value <= line.upper) return RunStatus::kOk;
+            const bool is_low = value < line.lower;
+            *message = fmt::format("the number {} is {}, expected at {} {}", program_->messages[line.name], value,
+                                   is_low ? "least" : "most", is_low ? line.lower : line.upper);
+            return RunStatus::kRuntimeError;
+          },
           [&](const CopyLine& line) {
             CallFrame frame(*this, state, arguments, nullptr);
             void* destination = frame.tensor(line.destination);

@@ -80,6 +80,7 @@ std::string line_text(const Program& p, const Line& any) {
             static constexpr const char* kKinds[] = {"size", "stride", "storage_offset"};
             return fmt::format("n{} = {} %{} {}", l.entry, kKinds[l.kind], l.slot, l.dimension);
           },
+          [&](const CheckRangeLine& l) { return fmt::format("check {} <= n{} <= {}", l.lower, l.entry, l.upper); },
           [&](const CopyLine& l) { return fmt::format("copy %{} <- %{}", l.destination, l.source); },
       },
       any);

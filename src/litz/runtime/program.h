@@ -133,12 +133,19 @@ struct ReadNumberLine {
   Slot slot;
   int32_t dimension;
 };
+/// Raises unless an entry that only the run knows lies where the program was compiled to have it (bounds included): conditions that
+/// follow from the bounds were dropped.
+struct CheckRangeLine {
+  TableIndex entry;
+  int64_t lower, upper;
+  int32_t name;  // index into Program::messages
+};
 struct CopyLine {
   Slot destination;
   Slot source;
 };  // as Tensor.copy_
 using Line = std::variant<AllocLine, ArenaLine, ArenaViewLine, ViewLine, FreeLine, KernelLine, ExternLine, ComputeLine, AssertLine,
-                          ReadNumberLine, CopyLine>;
+                          ReadNumberLine, CheckRangeLine, CopyLine>;
 
 struct Callee {
   std::string op;      // "aten.addmm.out"

@@ -164,6 +164,7 @@ class Emitter {
     for (TensorId t : l.results) line.result_specs.push_back(t < 0 || is_sized_by_run(tensor(t)) ? -1 : spec(tensor(t)));
     for (Expr s : l.number_results) line.number_results.push_back(run_time_entry(s));
     program_.lines.push_back(std::move(line));
+    for (Expr s : l.number_results) check_range(s);
     bool has_numbers = !l.number_results.empty();
     for (TensorId t : l.results) has_numbers |= t >= 0 && read_sizes(t);
     if (has_numbers) compute_later();
@@ -176,6 +177,7 @@ class Emitter {
       if (!size.is_symbol() || size.symbol_kind() != SymbolKind::kUnbacked || std::find(late_.begin(), late_.end(), size) != late_.end())
         continue;
       program_.lines.push_back(runtime::ReadNumberLine{runtime::ReadNumberLine::kSize, run_time_entry(size), t, static_cast<int32_t>(d)});
+      check_range(size, 0);
       any = true;
     }
     return any;
@@ -183,6 +185,7 @@ class Emitter {
   void emit(const litz::ReadNumberLine& l) {
     program_.lines.push_back(
         runtime::ReadNumberLine{static_cast<runtime::ReadNumberLine::Kind>(l.kind), run_time_entry(l.symbol), l.tensor, l.dimension});
+    check_range(l.symbol, 0);
     compute_later();
   }
   void emit(const litz::AssertLine& l) {
@@ -195,6 +198,14 @@ class Emitter {
   TableIndex run_time_entry(Expr symbol) {
     late_.push_back(symbol);
     return entry(symbol);
+  }
+  /// Whatever was proved from a symbol's range stands only if the run's number lies in it. `least`: what the number can be at all.
+  void check_range(Expr symbol, int64_t least = -kIntInf) {
+    const ValueRange range = symbol.range();
+    if (range.lower <= least && range.upper == kIntInf) return;
+    program_.messages.emplace_back(symbol.symbol_name());
+    program_.lines.push_back(
+        runtime::CheckRangeLine{entry(symbol), range.lower, range.upper, static_cast<int32_t>(program_.messages.size()) - 1});
   }
   void compute_later() { program_.lines.push_back(ComputeLine{static_cast<int32_t>(compute_count_++)}); }
 
