@@ -62,6 +62,12 @@ function(litz_level name)
   target_link_libraries(litz_${name} ${scope} ${A_LIBRARIES})
 endfunction()
 
+# Statics of Litz's shared libraries outlive the threads that compile; a sanitizer brings its own __cxa_atexit.
+set(LITZ_KEEP_STATICS "")
+if(NOT LITZ_SANITIZE)
+  set(LITZ_KEEP_STATICS ${CMAKE_SOURCE_DIR}/src/litz/support/keep_statics.cpp)
+endif()
+
 # litz_test(name SOURCES ... DEPENDS level ...): a GoogleTest program, known to ctest.
 function(litz_test name)
   cmake_parse_arguments(A "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})

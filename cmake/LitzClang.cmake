@@ -22,7 +22,7 @@ function(litz_add_clang_library)
   endforeach()
   set(libraries ${clang_libraries} -L${libdir} ${llvm_libraries} -l:libz.a -l:libzstd.a -lrt -ldl -lm -lpthread)
   if(LITZ_CLANG_SHARED)
-    add_library(litz_clang SHARED ${ARGN})
+    add_library(litz_clang SHARED ${ARGN} ${LITZ_KEEP_STATICS})
     target_link_libraries(litz_clang PRIVATE ${libraries})
     target_link_options(litz_clang PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/clang_symbols.map
                         -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -static-libstdc++ -static-libgcc)

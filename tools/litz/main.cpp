@@ -1,7 +1,6 @@
 // The command line. Thin: everything is done by liblitz.so through its C API.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -70,9 +69,7 @@ int main(int argc, char** argv) {
   try {
     if (opt_command->parsed()) {
       if (opt.input.empty() && !opt.list) throw CLI::RequiredError("input");
-      const int status = run_opt(opt);
-      std::fflush(nullptr);
-      std::_Exit(status);  // compiles may still be running on other threads: nothing is torn down under them
+      return run_opt(opt);
     }
   } catch (const CLI::Error& error) { return app.exit(error); }
   std::fputs(app.help().c_str(), stdout);

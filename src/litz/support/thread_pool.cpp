@@ -60,7 +60,7 @@ Registry& registry() {
 
 }  // namespace
 
-void ThreadPool::exit_pools() {
+void ThreadPool::exit_pools(int, void*) {
   std::lock_guard lock(registry().mutex);
   for (ThreadPool* pool : registry().pools) pool->state_->at_exit();
 }
@@ -87,7 +87,7 @@ ThreadPool& ThreadPool::create(int threads, const char* name, std::size_t stack_
           for (ThreadPool* p : registry().pools) p->state_->after_fork_in_child();
           registry().mutex.unlock();
         });
-    std::atexit(exit_pools);
+    on_exit(exit_pools, nullptr);
   });
   std::lock_guard lock(registry().mutex);
   registry().pools.push_back(pool);
@@ -160,8 +160,8 @@ void ThreadPool::State::run() {
     lock.unlock();
     job();
     job = nullptr;
-    // Again after the first job: statics that libraries make on first use must outlive the jobs that use them.
-    if (!seen_job.exchange(true)) std::atexit(exit_pools);
+    // Again after the first job, for programs without keep_statics.cpp: statics made on first use outlive the jobs that use them.
+    if (!seen_job.exchange(true)) on_exit(exit_pools, nullptr);
     lock.lock();
     finish_job();
   }

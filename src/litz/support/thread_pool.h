@@ -4,8 +4,8 @@
 // fork().
 //   - fork: before a fork the pool finishes every job it has, so no lock of an allocator or of LLVM is held by a thread
 //     that the child lacks; the child starts threads of its own when it needs them.
-//   - exit: running jobs are finished, waiting ones are dropped, later ones never start, so no thread runs code whose
-//     statics are gone.
+//   - exit: running jobs are finished, waiting ones are dropped, later ones never start, so no file is left half written; running jobs may
+//     use statics of the library all the while (keep_statics.cpp).
 //   - a job that cannot return (a fatal error inside a library) calls `park_current_worker`; another thread takes the
 //   place.
 #include <cstddef>
@@ -35,7 +35,7 @@ class ThreadPool {
 
  private:
   struct State;
-  static void exit_pools();
+  static void exit_pools(int status, void* unused);
   explicit ThreadPool(State* state) : state_(state) {}
   State* state_;  // never freed
 };
