@@ -9,8 +9,7 @@ struct Entry {
   std::string_view type;
   DeviceInterface& (*device)(std::string_view instruction_set);  // made when first asked for
 };
-constexpr Entry kDevices[] = {{"cpu", cpu_device},
-                              {"cuda", [](std::string_view) -> DeviceInterface& { return cuda_device(); }}};
+constexpr Entry kDevices[] = {{"cpu", cpu_device}, {"cuda", [](std::string_view) -> DeviceInterface& { return cuda_device(); }}};
 
 }  // namespace
 

@@ -57,7 +57,8 @@ void block_local_axes(KernelPlan& plan) {
   for (const PlannedMember& member : plan.members) {
     if (contains(member.kept, axis)) continue;
     if (!member.kept.empty()) return;  // its loop would run again for each block
-    if (std::ranges::any_of(member.stores, [](const PlannedStore& s) { return s.buffer && !s.memory.is_scratch; })) return;  // it would be written by several threads
+    if (std::ranges::any_of(member.stores, [](const PlannedStore& s) { return s.buffer && !s.memory.is_scratch; }))
+      return;  // it would be written by several threads
   }
   const bool walks_far = std::ranges::any_of(plan.axes, [&](Expr a) { return stride_score(plan, a) < stride_score(plan, axis); });
   if (!walks_far) return;

@@ -60,14 +60,16 @@ bool writes_once(const Access& store, const Buffer& buffer) {
   ExprContext& context = store.statement->offset.context();
   Expr iterations = context.integer(1);
   for (const KernelLoop* loop : store.loops) iterations = iterations * loop->extent;
-  return store.statement->mode == ScatterMode::kStore && store.statement->source && store.statement->source->kind != OperationKind::kScatter &&
-         iterations == product(context, buffer.sizes);
+  return store.statement->mode == ScatterMode::kStore && store.statement->source &&
+         store.statement->source->kind != OperationKind::kScatter && iterations == product(context, buffer.sizes);
 }
 
 class InPlace {
  public:
   InPlace(Schedule& schedule, std::vector<std::unique_ptr<Kernel>>& kernels, const Target& target)
-      : schedule_(schedule), kernels_(kernels), is_grid_(target.facts().execution == ExecutionModel::kGridOfBlocks) {
+      : schedule_(schedule),
+        kernels_(kernels),
+        is_grid_(target.facts().execution == ExecutionModel::kGridOfBlocks) {
     for (const auto& out : schedule.program->outputs)
       if (auto* t = std::get_if<ExternTensor>(&out.value)) outside_.insert(root(t->buffer));
     for (const auto& m : schedule.program->mutations) outside_.insert(root(m.last_version));
@@ -103,7 +105,8 @@ class InPlace {
 
   /// Whether nobody else can hold that memory: the plan allocates it, or a library gives a fresh tensor.
   static bool is_ours(const Buffer& b) {
-    if (b.kind != BufferKind::kComputed || !b.definition || b.layout.kind != LayoutKind::kStrided || b.layout.offset || b.version_of) return false;
+    if (b.kind != BufferKind::kComputed || !b.definition || b.layout.kind != LayoutKind::kStrided || b.layout.offset || b.version_of)
+      return false;
     if (b.definition->kind != OperationKind::kExtern || b.definition->writes_planned_output) return true;
     const Primitive* op = find_primitive(b.definition->callee->name);
     return op && op->family == OpFamily::kLibrary;
@@ -139,7 +142,8 @@ class InPlace {
         Buffer* home = storage_representative(*in.buffer, schedule_);
         if (last_.at(home) != g || parameters_of[home] != 1 || outside_.contains(home) || !is_ours(*home)) continue;
         if (in.dtype != out.dtype || !lie_alike(*home, *out.buffer)) continue;
-        if (std::ranges::find(merged, static_cast<int>(i)) != merged.end() || !may_share(accesses.of(i), accesses.of(o), *out.buffer)) continue;
+        if (std::ranges::find(merged, static_cast<int>(i)) != merged.end() || !may_share(accesses.of(i), accesses.of(o), *out.buffer))
+          continue;
         merged[o] = static_cast<int>(i);
         share(out.buffer, home);
         break;
@@ -175,7 +179,7 @@ class InPlace {
   Schedule& schedule_;
   std::vector<std::unique_ptr<Kernel>>& kernels_;
   const bool is_grid_;
-  std::unordered_set<const Buffer*> outside_;              // storage that the caller sees
+  std::unordered_set<const Buffer*> outside_;               // storage that the caller sees
   std::unordered_map<const Buffer*, size_t> first_, last_;  // groups that touch a storage
 };
 

@@ -55,7 +55,8 @@ void ask_arguments_to_follow(LoopProgram& program, const std::function<bool(cons
       for_each_tensor(argument, [&](ExternTensor& t) {
         if (t.sizes.size() != wish.wanted_order.size() || !t.required_strides.empty()) return;
         Layout& layout = t.buffer->layout;
-        if (layout.kind == LayoutKind::kFlexible && layout.wanted_order.empty() && t.coordinates == t.axes) layout.wanted_order = wish.wanted_order;
+        if (layout.kind == LayoutKind::kFlexible && layout.wanted_order.empty() && t.coordinates == t.axes)
+          layout.wanted_order = wish.wanted_order;
         t.required_strides = dense_strides(*program.context, t.sizes, wish.wanted_order);
       });
   }

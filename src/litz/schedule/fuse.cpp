@@ -265,7 +265,8 @@ class Fuser {
     if (pieces < options_.min_parallel && pieces < apart && work >= options_.parallel_work)
       return refuse(a, b, fmt::format("{} independent iterations for {} elements, alone {}", pieces, work, apart));
     if (const int64_t between = bytes_between_loops(*joined, options_.lanes, context_); between > options_.max_bytes_between_loops)
-      return refuse(a, b, fmt::format("{} bytes pass between their loops in each iteration, limit {}", between, options_.max_bytes_between_loops));
+      return refuse(
+          a, b, fmt::format("{} bytes pass between their loops in each iteration, limit {}", between, options_.max_bytes_between_loops));
     merge(a, b, std::move(*joined));
   }
 

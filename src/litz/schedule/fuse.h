@@ -15,8 +15,8 @@ namespace litz {
 
 struct FuseOptions {
   int max_members = 64;
-  int64_t parallel_work = 1 << 15;  // elements of work from which a group must keep enough independent iterations
-  int64_t min_parallel = 4;         // that many
+  int64_t parallel_work = 1 << 15;                     // elements of work from which a group must keep enough independent iterations
+  int64_t min_parallel = 4;                            // that many
   int64_t max_bytes_between_loops = int64_t{1} << 62;  // what an iteration may keep between loops of its own: a cache, if there is one
   int lanes = 1;                                       // iterations that a vector handles at once
 };

@@ -24,7 +24,7 @@ struct TargetFacts {
   int64_t tensor_alignment = 64;    // bytes, of the framework's allocations
   int64_t max_grid[3] = {1, 1, 1};  // kGridOfBlocks
   int multiprocessors = 1;
-  int64_t shared_bytes = 0;            // kGridOfBlocks: scratch of one block
+  int64_t shared_bytes = 0;  // kGridOfBlocks: scratch of one block
   bool has_atomics = false;
 };
 
