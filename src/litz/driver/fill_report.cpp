@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "litz/schedule/size_hint.h"
+#include "litz/symbolic/size_hint.h"
 
 namespace litz {
 namespace {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "litz/kernel/kernel.h"
+#include "litz/symbolic/size_hint.h"
 
 namespace litz {
 
@@ -68,8 +69,8 @@ void substitute_axes(KernelPlan& plan, const Substitution& map);
 
 /// Coefficient of the axis if the expression is affine in it; null otherwise.
 Expr coefficient_of(Expr expr, Expr axis);
-/// A likely value, from the hints of symbols: for heuristics alone.
-int64_t estimate(Expr expr);
+/// A likely value, for heuristics alone.
+inline int64_t estimate(Expr expr) { return size_hint(expr, 64); }
 
 // The steps, in order.
 KernelPlan plan_members(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options);

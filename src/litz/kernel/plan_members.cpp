@@ -33,17 +33,6 @@ Expr coefficient_of(Expr expr, Expr axis) {
   return form ? form->coefficients[0] : Expr();
 }
 
-int64_t estimate(Expr expr) {
-  if (auto known = expr.as_integer()) return *known;
-  Substitution map;
-  for (Expr symbol : free_symbols(expr)) {
-    int64_t likely = symbol.hint().value_or(64);
-    if (symbol.symbol_kind() == SymbolKind::kAxis) likely = std::max<int64_t>(estimate(symbol.extent()) - 1, 0);
-    map.emplace_back(symbol, symbol.context().integer(likely));
-  }
-  return substitute(expr, map).as_integer().value_or(64);
-}
-
 namespace {
 
 /// How an internal buffer is kept: the dimensions that differ inside one outer iteration, less the part that outer axes add.

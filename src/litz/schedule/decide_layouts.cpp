@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "litz/schedule/size_hint.h"
+#include "litz/symbolic/size_hint.h"
 
 namespace litz {
 namespace {

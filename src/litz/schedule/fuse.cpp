@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "litz/schedule/group_mapping.h"
-#include "litz/schedule/size_hint.h"
+#include "litz/symbolic/size_hint.h"
 
 namespace litz {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "litz/schedule/group_mapping.h"
 #include "litz/schedule/replay.h"
-#include "litz/schedule/size_hint.h"
+#include "litz/symbolic/size_hint.h"
 #include "litz/support/check.h"
 
 namespace litz {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "litz/symbolic/evaluate.h"
 #include "litz/symbolic/expr_range.h"
 
 namespace litz {
@@ -76,34 +77,6 @@ uint8_t flags_of(ExprKind kind, std::span<const Expr> operands) {
 // Samples. Arithmetic that leaves 64 bits, divides by zero or enters an empty loop has no value there.
 constexpr uint8_t kAllSamples = (1 << ExprNode::kSamples) - 1;
 
-bool combine_sample(ExprKind kind, int64_t& a, int64_t b) {
-  switch (kind) {
-    case ExprKind::kAdd: return !__builtin_add_overflow(a, b, &a);
-    case ExprKind::kMul: return !__builtin_mul_overflow(a, b, &a);
-    case ExprKind::kFloorDiv:
-      if (b == 0) return false;
-      a = floor_div_int(a, b);
-      return true;
-    case ExprKind::kMod:
-      if (b == 0) return false;
-      a = mod_int(a, b);
-      return true;
-    case ExprKind::kMin: return a = std::min(a, b), true;
-    case ExprKind::kMax: return a = std::max(a, b), true;
-    case ExprKind::kEq: return a = a == b, true;
-    case ExprKind::kNe: return a = a != b, true;
-    case ExprKind::kLt: return a = a < b, true;
-    case ExprKind::kLe: return a = a <= b, true;
-    case ExprKind::kAnd: return a = a && b, true;
-    case ExprKind::kOr: return a = a || b, true;
-    case ExprKind::kInteger:
-    case ExprKind::kSymbol:
-    case ExprKind::kNot:
-    case ExprKind::kSelect: break;
-  }
-  return false;
-}
-
 void sample_node(ExprNode& node) {
   std::span<const Expr> operands(node.operands, node.operand_count);
   node.valid_samples = kAllSamples;
@@ -116,7 +89,7 @@ void sample_node(ExprNode& node) {
     } else if (node.kind == ExprKind::kNot) {
       value = !value;
     } else {
-      for (size_t i = 1; i < operands.size() && valid; ++i) valid = combine_sample(node.kind, value, operands[i].node()->samples[k]);
+      for (size_t i = 1; i < operands.size() && valid; ++i) valid = combine_integers(node.kind, value, operands[i].node()->samples[k]);
     }
     node.samples[k] = value;
     if (!valid) node.valid_samples &= ~(1 << k);

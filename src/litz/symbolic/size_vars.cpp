@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "litz/support/check.h"
+#include "litz/symbolic/size_hint.h"
 
 namespace litz {
 namespace {
@@ -106,14 +107,7 @@ bool SizeVars::statically_known_multiple_of(Expr numerator, Expr denominator) co
   return statically_known_true(eq(mod(numerator, denominator), context_.integer(0)));
 }
 
-int64_t SizeVars::optimization_hint(Expr expr, int64_t fallback) const {
-  std::optional<int64_t> value = evaluate(simplify(expr), [&](Expr symbol) -> std::optional<int64_t> {
-    if (symbol.extent()) return 0;
-    if (symbol.hint()) return symbol.hint();
-    return std::clamp(fallback, symbol.range().lower, symbol.range().upper);
-  });
-  return value.value_or(fallback);
-}
+int64_t SizeVars::optimization_hint(Expr expr, int64_t fallback) const { return size_hint(simplify(expr), fallback); }
 
 int64_t SizeVars::guarding_hint(Expr expr, std::string_view reason) {
   expr = simplify(expr);

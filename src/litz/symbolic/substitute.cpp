@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "litz/symbolic/expr_range.h"
+#include "litz/symbolic/evaluate.h"
 #include "litz/symbolic/polynomial.h"
 
 namespace litz {
@@ -144,54 +144,9 @@ struct Evaluator {
   std::optional<int64_t> operator()(Expr e) {
     if (e.is_integer()) return e.integer();
     if (auto found = memo.find(e); found != memo.end()) return found->second;
-    std::optional<int64_t> result = e.is_symbol() ? value_of(e) : compute(e);
+    std::optional<int64_t> result = e.is_symbol() ? value_of(e) : evaluate_node(e, *this);
     memo.emplace(e, result);
     return result;
-  }
-
-  std::optional<int64_t> compute(Expr e) {
-    std::span<const Expr> operands = e.operands();
-    if (e.kind() == ExprKind::kSelect) {
-      std::optional<int64_t> condition = (*this)(operands[0]);
-      if (!condition) return std::nullopt;
-      return (*this)(operands[*condition ? 1 : 2]);
-    }
-    InlineVector<int64_t, 8> values;
-    for (Expr operand : operands) {
-      std::optional<int64_t> value = (*this)(operand);
-      if (!value) return std::nullopt;
-      values.push_back(*value);
-    }
-    int64_t result = values[0];
-    for (size_t i = 1; i < values.size(); ++i)
-      if (!combine(e.kind(), result, values[i])) return std::nullopt;
-    if (e.kind() == ExprKind::kNot) return !result;
-    return result;
-  }
-
-  static bool combine(ExprKind kind, int64_t& a, int64_t b) {
-    switch (kind) {
-      case ExprKind::kAdd: return !__builtin_add_overflow(a, b, &a);
-      case ExprKind::kMul: return !__builtin_mul_overflow(a, b, &a);
-      case ExprKind::kFloorDiv:
-      case ExprKind::kMod:
-        if (b == 0) return false;
-        a = kind == ExprKind::kMod ? mod_int(a, b) : floor_div_int(a, b);
-        return true;
-      case ExprKind::kMin: return a = std::min(a, b), true;
-      case ExprKind::kMax: return a = std::max(a, b), true;
-      case ExprKind::kEq: return a = a == b, true;
-      case ExprKind::kNe: return a = a != b, true;
-      case ExprKind::kLt: return a = a < b, true;
-      case ExprKind::kLe: return a = a <= b, true;
-      case ExprKind::kAnd: return a = a && b, true;
-      case ExprKind::kOr: return a = a || b, true;
-      case ExprKind::kInteger:
-      case ExprKind::kSymbol:
-      case ExprKind::kNot:
-      case ExprKind::kSelect: break;
-    }
-    return false;
   }
 };
 

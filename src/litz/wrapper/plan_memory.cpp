@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "litz/schedule/size_hint.h"
 #include "litz/support/check.h"
+#include "litz/symbolic/size_hint.h"
 
 namespace litz {
 namespace {
