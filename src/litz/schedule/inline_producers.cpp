@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "litz/schedule/group_mapping.h"
-#include "litz/schedule/replay.h"
+#include "litz/loop/replay.h"
 #include "litz/symbolic/size_hint.h"
 #include "litz/support/check.h"
 

@@ -1,4 +1,4 @@
-#include "litz/schedule/replay.h"
+#include "litz/loop/replay.h"
 
 namespace litz {
 
