@@ -22,4 +22,27 @@ struct Dependences {
 };
 Dependences dependences(const Operation& operation);
 
+/// Calls f(Buffer*) for what the operation reads otherwise than through its body: a scatter's base, tensor arguments, and what its
+/// outputs are views of. Repeats are not dropped.
+template <typename F>
+void for_each_memory_read(const Operation& operation, F&& f) {
+  if (operation.scatter_base) f(operation.scatter_base);
+  for (const ExternArgument& a : operation.arguments) for_each_tensor(a, [&](const ExternTensor& t) { f(t.buffer); });
+  for (const Buffer* b : operation.outputs)
+    if (b->layout.base) f(b->layout.base);
+}
+/// The same and the loads of the body.
+template <typename F>
+void for_each_read(const Operation& operation, F&& f) {
+  for (const Instr& i : operation.body.instrs)
+    if (i.op == Op::kLoad) f(i.buffer);
+  for_each_memory_read(operation, f);
+}
+/// Calls f(Buffer*) for the tensors that the program returns.
+template <typename F>
+void for_each_returned(const LoopProgram& program, F&& f) {
+  for (const ProgramOutput& out : program.outputs)
+    if (auto* tensor = std::get_if<ExternTensor>(&out.value)) f(tensor->buffer);
+}
+
 }  // namespace litz

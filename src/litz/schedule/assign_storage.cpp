@@ -5,27 +5,15 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "litz/loop/dependences.h"
 #include "litz/schedule/group_mapping.h"
 
 namespace litz {
 namespace {
 
-void collect(const ExternArgument& argument, std::vector<const Buffer*>& out) {
-  if (auto* tensor = std::get_if<ExternTensor>(&argument)) out.push_back(tensor->buffer);
-  if (auto* list = std::get_if<ExternArgumentList>(&argument))
-    for (const auto& a : *list) collect(a, out);
-}
-
 std::vector<const Buffer*> buffers_read(const FusedGroup& group) {
   std::vector<const Buffer*> out;
-  for (const auto& m : group.members) {
-    for (const Instr& i : m.operation->body.instrs)
-      if (i.op == Op::kLoad) out.push_back(i.buffer);
-    if (m.operation->scatter_base) out.push_back(m.operation->scatter_base);
-    for (const auto& a : m.operation->arguments) collect(a, out);
-    for (const Buffer* b : m.operation->outputs)
-      if (b->layout.base) out.push_back(b->layout.base);
-  }
+  for (const GroupMember& m : group.members) for_each_read(*m.operation, [&](const Buffer* b) { out.push_back(b); });
   return out;
 }
 
@@ -67,8 +55,7 @@ void assign_storage(Schedule& schedule) {
 
 void find_internal_buffers(Schedule& schedule) {
   std::unordered_set<const Buffer*> outside;
-  for (const auto& out : schedule.program->outputs)
-    if (auto* tensor = std::get_if<ExternTensor>(&out.value)) outside.insert(tensor->buffer);
+  for_each_returned(*schedule.program, [&](const Buffer* b) { outside.insert(b); });
   std::unordered_map<const Buffer*, std::set<const FusedGroup*>> readers;
   for (const auto& group : schedule.groups)
     for (const Buffer* b : buffers_read(*group)) readers[b].insert(group.get());

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "litz/loop/dependences.h"
 #include "litz/schedule/group_mapping.h"
 #include "litz/symbolic/size_hint.h"
 
@@ -25,12 +26,6 @@ int64_t volume(const std::vector<Expr>& axes) {
   return v;
 }
 
-void collect_extern_reads(const ExternArgument& argument, std::vector<const Buffer*>& out) {
-  if (auto* tensor = std::get_if<ExternTensor>(&argument)) out.push_back(tensor->buffer);
-  if (auto* list = std::get_if<ExternArgumentList>(&argument))
-    for (const auto& a : *list) collect_extern_reads(a, out);
-}
-
 /// Whether the reader, if it reads the buffer at all, wants each element in the writer's own iteration, with local loops taken pairwise.
 bool reads_where_written(const GroupMember& writer, const GroupMember& reader, const Buffer& buffer) {
   Substitution pairs;
@@ -38,16 +33,16 @@ bool reads_where_written(const GroupMember& writer, const GroupMember& reader, c
   for (size_t k = 0; k < locals; ++k)
     if (writer.local_axes[k].extent() == reader.local_axes[k].extent()) pairs.emplace_back(reader.local_axes[k], writer.local_axes[k]);
   std::vector<Expr> written;
-  for (const Access& a : accesses_of(writer))
+  for (const GroupAccess& a : accesses_of(writer))
     if (a.is_write && a.buffer == &buffer) written = a.coordinates;
-  for (const Access& a : accesses_of(reader))
+  for (const GroupAccess& a : accesses_of(reader))
     if (!a.is_write && a.buffer == &buffer && substitute(a.coordinates, pairs) != written) return false;
   return true;
 }
 
 /// Whether neighbours in memory belong to different iterations of the group: then lanes are iterations, and what one keeps all keep.
 bool has_lanes_outside(const GroupMember& writer, const Buffer& buffer) {
-  for (const Access& a : accesses_of(writer)) {
+  for (const GroupAccess& a : accesses_of(writer)) {
     if (!a.is_write || a.buffer != &buffer) continue;
     for (size_t d = 0; d < a.coordinates.size(); ++d) {
       if (!buffer.layout.strides[d].is_integer(1) || buffer.sizes[d].is_integer(1)) continue;
@@ -130,9 +125,6 @@ class Fuser {
       GroupMember m{op, op->axes, {}};
       if (op->kind == OperationKind::kExtern) {
         g.kind = GroupKind::kExtern;
-        std::vector<const Buffer*> read;
-        for (const auto& a : op->arguments) collect_extern_reads(a, read);
-        node.reads.insert(read.begin(), read.end());
       } else {
         // Reduced axes and the scanned axis are loops of the member; everything else is independent.
         for (size_t i = 0; i < op->axes.size(); ++i) {
@@ -141,14 +133,9 @@ class Fuser {
                                 op->kind == OperationKind::kScatter;
           (is_local ? m.local_axes : g.axes).push_back(op->axes[i]);
         }
-        for (const Instr& i : op->body.instrs)
-          if (i.op == Op::kLoad) node.reads.insert(i.buffer);
-        if (op->scatter_base) node.reads.insert(op->scatter_base);
       }
-      for (const Buffer* b : op->outputs) {
-        node.writes.insert(b);
-        if (b->layout.base) node.reads.insert(b->layout.base);
-      }
+      for_each_read(*op, [&](const Buffer* b) { node.reads.insert(b); });
+      node.writes.insert(op->outputs.begin(), op->outputs.end());
       g.members.push_back(std::move(m));
     }
   }

@@ -78,10 +78,10 @@ struct Link {
 std::vector<Link> links(const FusedGroup& first, const FusedGroup& second) {
   std::vector<Link> out;
   for (const GroupMember& w : first.members)
-    for (const Access& write : accesses_of(w)) {
+    for (const GroupAccess& write : accesses_of(w)) {
       if (!write.is_write) continue;
       for (const GroupMember& r : second.members)
-        for (const Access& read : accesses_of(r))
+        for (const GroupAccess& read : accesses_of(r))
           if (!read.is_write && read.buffer == write.buffer) out.push_back({&w, &r, write.coordinates, read.coordinates});
     }
   return out;
@@ -191,7 +191,7 @@ std::optional<Substitution> match_extents(std::span<const Expr> from, std::span<
 }
 
 /// Coefficients of a load's offset along the axes; nullopt if it is not affine or the layout is not decided.
-std::optional<std::vector<Expr>> steps_of(const Access& access, std::span<const Expr> axes, ExprContext& context) {
+std::optional<std::vector<Expr>> steps_of(const GroupAccess& access, std::span<const Expr> axes, ExprContext& context) {
   if (access.buffer->layout.kind != LayoutKind::kStrided) return std::nullopt;
   Expr offset = context.integer(0);
   for (size_t d = 0; d < access.coordinates.size(); ++d) offset = offset + access.coordinates[d] * access.buffer->layout.strides[d];
@@ -204,12 +204,12 @@ std::optional<std::vector<Expr>> steps_of(const Access& access, std::span<const 
 std::optional<Substitution> match_steps(const FusedGroup& first, const FusedGroup& second, ExprContext& context) {
   if (first.axes.size() != second.axes.size()) return std::nullopt;
   for (const GroupMember& a : first.members)
-    for (const Access& x : accesses_of(a)) {
+    for (const GroupAccess& x : accesses_of(a)) {
       if (x.is_write) continue;
       const auto from = steps_of(x, first.axes, context);
       if (!from) continue;
       for (const GroupMember& b : second.members)
-        for (const Access& y : accesses_of(b)) {
+        for (const GroupAccess& y : accesses_of(b)) {
           if (y.is_write || y.buffer != x.buffer) continue;
           const auto to = steps_of(y, second.axes, context);
           if (!to) continue;
@@ -299,8 +299,8 @@ bool is_bijective(std::span<const Expr> coordinates, std::span<const Expr> sizes
   return radix == product(context, sizes);
 }
 
-std::vector<Access> accesses_of(const GroupMember& member) {
-  std::vector<Access> out;
+std::vector<GroupAccess> accesses_of(const GroupMember& member) {
+  std::vector<GroupAccess> out;
   const Substitution map = axes_of(member);
   const Operation& op = *member.operation;
   // An axis of extent 1 is at 0: the same point then has the same coordinates.
@@ -314,7 +314,7 @@ std::vector<Access> accesses_of(const GroupMember& member) {
     if (i.op == Op::kLoad) {
       std::vector<Expr> coordinates = mapped(i.coordinates);
       const bool seen =
-          std::any_of(out.begin(), out.end(), [&](const Access& a) { return a.buffer == i.buffer && a.coordinates == coordinates; });
+          std::any_of(out.begin(), out.end(), [&](const GroupAccess& a) { return a.buffer == i.buffer && a.coordinates == coordinates; });
       if (!seen) out.push_back({i.buffer, std::move(coordinates), false});
     }
   if (op.scatter_base) out.push_back({op.scatter_base, mapped(op.scatter_coordinates), false});
@@ -386,10 +386,10 @@ std::optional<std::string> find_violation(const std::vector<Expr>& axes, const s
   };
   std::unordered_map<const Buffer*, Write> writes;
   std::unordered_map<const Buffer*, std::vector<std::pair<size_t, std::vector<Expr>>>> reads;
-  std::vector<std::vector<Access>> accesses;
+  std::vector<std::vector<GroupAccess>> accesses;
   for (const auto& m : members) accesses.push_back(accesses_of(m));
   for (size_t k = 0; k < members.size(); ++k) {
-    for (const Access& a : accesses[k]) {
+    for (const GroupAccess& a : accesses[k]) {
       if (a.is_write) continue;
       reads[a.buffer].emplace_back(k, a.coordinates);
       auto w = writes.find(a.buffer);
@@ -407,7 +407,7 @@ std::optional<std::string> find_violation(const std::vector<Expr>& axes, const s
           return fmt::format("{} is written at {} and read at {}", a.buffer->name, to_string(written), to_string(read));
       }
     }
-    for (const Access& a : accesses[k])
+    for (const GroupAccess& a : accesses[k])
       if (a.is_write) writes[a.buffer] = {k, a.coordinates};
   }
   // A new version of a buffer may share storage with the old one: then what was read of the old one at an outer point is written at the

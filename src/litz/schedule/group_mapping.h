@@ -9,13 +9,13 @@
 namespace litz {
 
 /// One access of a member: coordinates over the group's axes and the member's local axes.
-struct Access {
+struct GroupAccess {
   const Buffer* buffer = nullptr;
   std::vector<Expr> coordinates;
   bool is_write = false;
 };
 
-std::vector<Access> accesses_of(const GroupMember& member);
+std::vector<GroupAccess> accesses_of(const GroupMember& member);
 
 /// Whether coordinates over `axes` visit every point of a space of `sizes` exactly once.
 bool is_bijective(std::span<const Expr> coordinates, std::span<const Expr> sizes, std::span<const Expr> axes, ExprContext& context);

@@ -1,14 +1,14 @@
 #include "litz/schedule/inline_producers.h"
 
 #include <algorithm>
-#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "litz/schedule/group_mapping.h"
+#include "litz/loop/dependences.h"
 #include "litz/loop/replay.h"
-#include "litz/symbolic/size_hint.h"
+#include "litz/schedule/group_mapping.h"
 #include "litz/support/check.h"
+#include "litz/symbolic/size_hint.h"
 
 namespace litz {
 namespace {
@@ -88,27 +88,18 @@ struct Readers {
   bool needs_memory = false;
 };
 
-void note_extern_reads(const ExternArgument& argument, std::unordered_map<Buffer*, Readers>& readers) {
-  if (auto* tensor = std::get_if<ExternTensor>(&argument)) readers[tensor->buffer].needs_memory = true;
-  if (auto* list = std::get_if<ExternArgumentList>(&argument))
-    for (const auto& a : *list) note_extern_reads(a, readers);
-}
-
 std::unordered_map<Buffer*, Readers> find_readers(const LoopProgram& program) {
   std::unordered_map<Buffer*, Readers> readers;
+  auto needs_memory = [&](Buffer* b) { readers[b].needs_memory = true; };
   for (Operation* op : program.operations) {
     for (const Instr& i : op->body.instrs) {
       if (i.op != Op::kLoad) continue;
       auto& bodies = readers[i.buffer].bodies;
       if (bodies.empty() || bodies.back() != op) bodies.push_back(op);
     }
-    for (const auto& a : op->arguments) note_extern_reads(a, readers);
-    if (op->scatter_base) readers[op->scatter_base].needs_memory = true;
-    for (Buffer* out : op->outputs)
-      if (out->layout.kind == LayoutKind::kAlias && out->layout.base) readers[out->layout.base].needs_memory = true;
+    for_each_memory_read(*op, needs_memory);
   }
-  for (const auto& out : program.outputs)
-    if (auto* tensor = std::get_if<ExternTensor>(&out.value)) readers[tensor->buffer].needs_memory = true;
+  for_each_returned(program, needs_memory);
   return readers;
 }
 
@@ -252,13 +243,8 @@ bool inline_producers(LoopProgram& program, const Target& target, std::vector<Re
 
 bool drop_dead_operations(LoopProgram& program) {
   std::unordered_set<const Buffer*> needed;
-  std::function<void(const ExternArgument&)> need = [&](const ExternArgument& a) {
-    if (auto* tensor = std::get_if<ExternTensor>(&a)) needed.insert(tensor->buffer);
-    if (auto* list = std::get_if<ExternArgumentList>(&a))
-      for (const auto& e : *list) need(e);
-  };
-  for (const auto& out : program.outputs)
-    if (auto* tensor = std::get_if<ExternTensor>(&out.value)) needed.insert(tensor->buffer);
+  auto need = [&](const Buffer* b) { needed.insert(b); };
+  for_each_returned(program, need);
   std::vector<Operation*> kept;
   for (auto it = program.operations.rbegin(); it != program.operations.rend(); ++it) {
     Operation* op = *it;
@@ -268,14 +254,9 @@ bool drop_dead_operations(LoopProgram& program) {
     for (const Instr& i : op->body.instrs) is_live |= i.op == Op::kAssertTrue || i.op == Op::kCheckIndex;
     if (!is_live) continue;
     kept.push_back(op);
-    for (const Instr& i : op->body.instrs)
-      if (i.op == Op::kLoad) needed.insert(i.buffer);
-    for (const auto& a : op->arguments) need(a);
-    if (op->scatter_base) needed.insert(op->scatter_base);
-    for (const Buffer* out : op->outputs) {
-      if (out->layout.base) needed.insert(out->layout.base);
-      if (out->version_of) needed.insert(out->version_of);
-    }
+    for_each_read(*op, need);
+    for (const Buffer* out : op->outputs)
+      if (out->version_of) need(out->version_of);
   }
   std::reverse(kept.begin(), kept.end());
   const bool changed = kept.size() != program.operations.size();

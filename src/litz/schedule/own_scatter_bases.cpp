@@ -3,25 +3,21 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "litz/loop/dependences.h"
+
 namespace litz {
 namespace {
 
 /// How many operations and outputs read each buffer.
 std::unordered_map<const Buffer*, int> count_readers(const LoopProgram& program) {
   std::unordered_map<const Buffer*, int> readers;
-  auto note = [&](const ExternTensor& t) { ++readers[t.buffer]; };
+  auto note = [&](const Buffer* b) { ++readers[b]; };
   for (const Operation* op : program.operations) {
-    for (const Instr& i : op->body.instrs)
-      if (i.op == Op::kLoad) ++readers[i.buffer];
-    if (op->scatter_base) ++readers[op->scatter_base];
-    for (const auto& a : op->arguments) for_each_tensor(a, note);
-    for (const Buffer* b : op->outputs) {
-      if (b->layout.base) ++readers[b->layout.base];
-      if (b->version_of) ++readers[b->version_of];
-    }
+    for_each_read(*op, note);
+    for (const Buffer* b : op->outputs)
+      if (b->version_of) note(b->version_of);
   }
-  for (const auto& out : program.outputs)
-    if (auto* t = std::get_if<ExternTensor>(&out.value)) note(*t);
+  for_each_returned(program, note);
   for (const auto& m : program.mutations) ++readers[m.last_version];
   return readers;
 }
