@@ -10,24 +10,10 @@
 #include "litz/codegen/cpp/kernel_text.h"
 #include "litz/kernel/linearize.h"
 #include "litz/kernel/reuse_in_place.h"
-#include "litz/schedule/assign_storage.h"
-#include "litz/schedule/decide_layouts.h"
-#include "litz/schedule/fuse.h"
-#include "litz/schedule/inline_producers.h"
 
 namespace litz::test {
 
 namespace {
-
-class HostKernelTarget : public Target {
- public:
-  HostKernelTarget() { facts_.vector_bytes = host_target().value().vector_bytes; }
-  std::string_view device_type() const override { return "host"; }
-  const TargetFacts& facts() const override { return facts_; }
-
- private:
-  TargetFacts facts_;
-};
 
 /// Memory that ends where a forbidden page begins.
 std::shared_ptr<void> guarded_memory(size_t bytes, std::byte*& data) {
@@ -70,30 +56,18 @@ std::string text_of(const Scalar& s) { return is_floating(s.dtype) ? fmt::format
 }  // namespace
 
 const Target& host_kernel_target() {
-  static HostKernelTarget target;
+  static const FixedTarget target([] {
+    TargetFacts facts;
+    facts.vector_bytes = host_target().value().vector_bytes;
+    return facts;
+  }());
   return target;
-}
-
-Scheduled schedule_program(std::unique_ptr<LoopProgram> program) {
-  Scheduled s;
-  s.program = std::move(program);
-  const Target& target = host_kernel_target();
-  inline_producers(*s.program, target, s.schedule.refusals);
-  decide_layouts(*s.program, target);
-  verify(*s.program);
-  s.schedule.program = s.program.get();
-  fuse(s.schedule);
-  name_groups(s.schedule);
-  assign_storage(s.schedule);
-  find_internal_buffers(s.schedule);
-  verify(s.schedule);
-  return s;
 }
 
 KernelRunner::KernelRunner(std::string_view text, const KernelOptions& options) : KernelRunner(parse_loop_program(text), options) {}
 
 KernelRunner::KernelRunner(std::unique_ptr<LoopProgram> program, const KernelOptions& options)
-    : scheduled_(schedule_program(std::move(program))) {
+    : scheduled_(schedule_program(std::move(program), host_kernel_target())) {
   build(options);
 }
 

@@ -8,18 +8,12 @@
 
 #include "litz/codegen/cpp/cpp_backend.h"
 #include "litz/loop/reference_interpreter.h"
-#include "litz/schedule/fused_group.h"
+#include "scheduled_program.h"
 
 namespace litz::test {
 
 /// A target with the vectors of this machine, or of the given instruction set.
 const Target& host_kernel_target();
-
-struct Scheduled {
-  std::unique_ptr<LoopProgram> program;
-  Schedule schedule;
-};
-Scheduled schedule_program(std::unique_ptr<LoopProgram> program);
 
 struct RunOptions {
   std::map<std::string, int64_t> sizes;                     // of symbols

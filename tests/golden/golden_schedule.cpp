@@ -6,20 +6,11 @@
 #include "litz/schedule/meet_required_strides.h"
 #include "litz/schedule/own_scatter_bases.h"
 #include "litz/support/check.h"
+#include "scheduled_program.h"
 
 namespace litz {
 
 namespace {
-
-class ScheduleTarget : public Target {
- public:
-  std::string_view device_type() const override { return "host"; }
-  const TargetFacts& facts() const override { return facts_; }
-  bool prefers_channels_last(DType) const override { return true; }
-
- private:
-  TargetFacts facts_;
-};
 
 std::string scheduled(LoopProgram& program, Schedule& schedule, bool with_storage) {
   schedule.program = &program;
@@ -39,7 +30,7 @@ std::string golden_schedule(std::string_view pass, std::string_view text) {
   auto program = parse_loop_program(text);
   verify(*program);
   Schedule schedule;
-  ScheduleTarget target;
+  const test::FixedTarget target({}, true);
   if (pass == "fuse" || pass == "assign_storage") return scheduled(*program, schedule, pass == "assign_storage");
   if (pass == "inline_producers") inline_producers(*program, target, schedule.refusals);
   else if (pass == "own_scatter_bases") own_scatter_bases(*program);

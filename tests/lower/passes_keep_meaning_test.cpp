@@ -12,18 +12,10 @@
 #include "litz/schedule/meet_required_strides.h"
 #include "litz/schedule/own_scatter_bases.h"
 #include "random_graph.h"
+#include "scheduled_program.h"
 
 namespace litz {
 namespace {
-
-class HostTarget : public Target {
- public:
-  std::string_view device_type() const override { return "host"; }
-  const TargetFacts& facts() const override { return facts_; }
-
- private:
-  TargetFacts facts_;
-};
 
 std::string difference(const HostTensor& a, const HostTensor& b) {
   if (a.dtype != b.dtype || a.sizes != b.sizes) return "another type or shape";
@@ -67,7 +59,7 @@ void check_seed(uint64_t seed) {
   EXPECT_TRUE((*plain)->fallbacks.empty()) << (*plain)->fallbacks[0].op << ": " << (*plain)->fallbacks[0].reason;
   ReferenceOutputs expected = run_reference(**plain, random.inputs);
   LoopProgram& program = **plain;
-  HostTarget target;
+  const test::FixedTarget target;
   std::vector<Refusal> refusals;
   auto check = [&](std::string_view pass) {
     verify(program);

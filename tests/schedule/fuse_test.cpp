@@ -2,25 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "litz/schedule/assign_storage.h"
-#include "litz/schedule/decide_layouts.h"
-#include "litz/schedule/inline_producers.h"
+#include "scheduled_program.h"
 
 namespace litz {
 namespace {
 
-class HostTarget : public Target {
- public:
-  std::string_view device_type() const override { return "host"; }
-  const TargetFacts& facts() const override { return facts_; }
-
- private:
-  TargetFacts facts_;
-};
-
-struct Scheduled {
-  std::unique_ptr<LoopProgram> program;
-  Schedule schedule;
+struct Scheduled : test::Scheduled {
   std::string text() const { return to_text(schedule); }
   size_t kernels() const {
     size_t n = 0;
@@ -29,21 +16,7 @@ struct Scheduled {
   }
 };
 
-Scheduled schedule_text(std::string_view text) {
-  Scheduled s;
-  s.program = parse_loop_program(text);
-  HostTarget target;
-  inline_producers(*s.program, target, s.schedule.refusals);
-  decide_layouts(*s.program, target);
-  verify(*s.program);
-  s.schedule.program = s.program.get();
-  fuse(s.schedule);
-  name_groups(s.schedule);
-  assign_storage(s.schedule);
-  find_internal_buffers(s.schedule);
-  verify(s.schedule);
-  return s;
-}
+Scheduled schedule_text(std::string_view text) { return {test::schedule_program(parse_loop_program(text), test::FixedTarget())}; }
 
 TEST(Fuse, NormalisationAndMutationBecomeOneKernel) {
   auto s = schedule_text(R"(program f
