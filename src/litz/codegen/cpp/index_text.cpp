@@ -40,15 +40,6 @@ namespace {
 
 bool is_nonnegative(Expr e) { return e.range().lower >= 0; }
 
-const char* comparison(ExprKind kind) {
-  switch (kind) {
-    case ExprKind::kEq: return "==";
-    case ExprKind::kNe: return "!=";
-    case ExprKind::kLt: return "<";
-    default: return "<=";
-  }
-}
-
 const char* comparison_name(ExprKind kind) {
   switch (kind) {
     case ExprKind::kEq: return "eq";
@@ -71,76 +62,36 @@ bool is_boolean(Expr e) {
   }
 }
 
-enum Precedence { kAny = 0, kOrLevel, kAndLevel, kCompareLevel, kAddLevel, kMulLevel, kAtom };
-
-std::string wrap(std::string text, bool parentheses) { return parentheses ? "(" + text + ")" : text; }
+constexpr IndexWords kWords = {.quotient = "/",
+                               .floor_div = "floor_div<i64>",
+                               .mod = "remainder<i64>",
+                               .minimum = "minimum<i64>",
+                               .maximum = "maximum<i64>",
+                               .conjunction = " && ",
+                               .disjunction = " || "};
 
 }  // namespace
 
-std::string IndexText::scalar(Expr expr) const { return scalar_part(expr, kAny); }
+IndexText::IndexText() : IndexSpelling(kWords) {}
 
-std::string IndexText::scalar_part(Expr expr, int parent) const {
-  auto joined = [&](const char* glue, int level) {
-    std::string text;
-    for (Expr o : expr.operands()) {
-      std::string part = scalar_part(o, level);
-      if (text.empty()) text = part;
-      else if (level == kAddLevel && part.starts_with('-')) text += fmt::format(" - {}", part.substr(1));
-      else text += glue + part;
-    }
-    return wrap(text, parent > level);
-  };
-  auto nested = [&](const char* name) {
-    std::string text = scalar_part(expr.operands()[0], kAny);
-    for (size_t k = 1; k < expr.operands().size(); ++k)
-      text = fmt::format("{}<i64>({}, {})", name, text, scalar_part(expr.operands()[k], kAny));
-    return text;
-  };
-  switch (expr.kind()) {
-    case ExprKind::kInteger: {
-      const int64_t v = expr.integer();
-      if (v == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807l - 1)";
-      return v > std::numeric_limits<int32_t>::max() || v < -std::numeric_limits<int32_t>::max() ? fmt::format("{}l", v)
-                                                                                                 : fmt::format("{}", v);
-    }
-    case ExprKind::kSymbol: {
-      if (auto lane = lanes_.find(expr); lane != lanes_.end())
-        return lane->second.is_vector ? fmt::format("lane({}, 0)", lane->second.text) : lane->second.text;
-      auto known = scalars_.find(expr);
-      LITZ_CHECK(known != scalars_.end(), "no text for symbol {}", expr.symbol_name());
-      return known->second;
-    }
-    case ExprKind::kAdd: return joined(" + ", kAddLevel);
-    case ExprKind::kMul: {
-      if (expr.operands()[0].is_integer(-1) && expr.operands().size() == 2)
-        return wrap("-" + scalar_part(expr.operands()[1], kAtom), parent > kAddLevel);
-      return joined(" * ", kMulLevel);
-    }
-    case ExprKind::kFloorDiv:
-    case ExprKind::kMod: {
-      const bool is_div = expr.kind() == ExprKind::kFloorDiv;
-      Expr a = expr.operands()[0], b = expr.operands()[1];
-      if (is_nonnegative(a) && is_nonnegative(b))
-        return wrap(fmt::format("{} {} {}", scalar_part(a, kAtom), is_div ? "/" : "%", scalar_part(b, kAtom)), parent > kAddLevel);
-      return fmt::format("{}<i64>({}, {})", is_div ? "floor_div" : "remainder", scalar_part(a, kAny), scalar_part(b, kAny));
-    }
-    case ExprKind::kMin: return nested("minimum");
-    case ExprKind::kMax: return nested("maximum");
-    case ExprKind::kEq:
-    case ExprKind::kNe:
-    case ExprKind::kLt:
-    case ExprKind::kLe:
-      return wrap(fmt::format("{} {} {}", scalar_part(expr.operands()[0], kAddLevel), comparison(expr.kind()),
-                              scalar_part(expr.operands()[1], kAddLevel)),
-                  parent >= kCompareLevel);
-    case ExprKind::kAnd: return joined(" && ", kAndLevel);
-    case ExprKind::kOr: return joined(" || ", kOrLevel);
-    case ExprKind::kNot: return "!" + scalar_part(expr.operands()[0], kAtom);
-    case ExprKind::kSelect:
-      return fmt::format("({} ? (i64)({}) : (i64)({}))", scalar_part(expr.operands()[0], kAtom), scalar_part(expr.operands()[1], kAny),
-                         scalar_part(expr.operands()[2], kAny));
-  }
-  return {};
+std::string IndexText::symbol(Expr symbol) const {
+  if (auto lane = lanes_.find(symbol); lane != lanes_.end())
+    return lane->second.is_vector ? fmt::format("lane({}, 0)", lane->second.text) : lane->second.text;
+  auto known = scalars_.find(symbol);
+  LITZ_CHECK(known != scalars_.end(), "no text for symbol {}", symbol.symbol_name());
+  return known->second;
+}
+
+std::string IndexText::integer(int64_t value) const {
+  if (value == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807l - 1)";
+  const bool is_long = value > std::numeric_limits<int32_t>::max() || value < -std::numeric_limits<int32_t>::max();
+  return fmt::format("{}{}", value, is_long ? "l" : "");
+}
+
+std::pair<std::string, bool> IndexText::negation(Expr operand) const { return {"!" + spell(operand, Place::kAtom), true}; }
+
+std::string IndexText::choice(Expr condition, Expr if_true, Expr if_false) const {
+  return fmt::format("({} ? (i64)({}) : (i64)({}))", spell(condition, Place::kAtom), spell(if_true), spell(if_false));
 }
 
 bool IndexText::fits_int32(Expr expr) const {

@@ -5,12 +5,13 @@
 #include <string>
 #include <unordered_map>
 
-#include "litz/symbolic/expr.h"
+#include "litz/codegen/index_spelling.h"
 
 namespace litz {
 
-class IndexText {
+class IndexText : private IndexSpelling {
  public:
+  IndexText();
   /// A symbol's text: a loop variable, a size, the value of an indirect index.
   void bind(Expr symbol, std::string text) { scalars_[symbol] = std::move(text); }
   /// The axis (or lane symbol) of the loop with lanes: text is its value in lane 0.
@@ -21,7 +22,7 @@ class IndexText {
 
   bool varies(Expr expr) const;
   /// The value in lane 0 (uniform expressions: the value).
-  std::string scalar(Expr expr) const;
+  std::string scalar(Expr expr) const { return spell(expr); }
   /// All lanes; the element type goes to `is_narrow`: i32 or i64. Booleans are masks.
   std::string vector(Expr expr, bool& is_narrow) const;
   /// The distance between the values of neighbouring lanes, uniform: null where there is no such (a vector must be spelled).
@@ -34,7 +35,10 @@ class IndexText {
   };
   std::string vector_part(Expr expr, bool narrow) const;
   std::string vector_operand(Expr expr, bool narrow) const;
-  std::string scalar_part(Expr expr, int parent) const;
+  std::string symbol(Expr symbol) const override;
+  std::string integer(int64_t value) const override;
+  std::pair<std::string, bool> negation(Expr operand) const override;
+  std::string choice(Expr condition, Expr if_true, Expr if_false) const override;
   bool fits_int32(Expr expr) const;
   std::unordered_map<Expr, std::string> scalars_;
   std::unordered_map<Expr, LaneSymbol> lanes_;

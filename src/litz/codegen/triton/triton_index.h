@@ -3,17 +3,21 @@
 #include <string>
 #include <unordered_map>
 
-#include "litz/symbolic/expr.h"
+#include "litz/codegen/index_spelling.h"
 
 namespace litz {
 
-class TritonIndex {
+class TritonIndex : private IndexSpelling {
  public:
+  TritonIndex();
   void bind(Expr symbol, std::string text) { texts_[symbol] = std::move(text); }
-  std::string text(Expr expr) const { return part(expr, 0); }
+  std::string text(Expr expr) const { return spell(expr); }
 
  private:
-  std::string part(Expr expr, int parent) const;
+  std::string symbol(Expr symbol) const override;
+  std::string integer(int64_t value) const override;
+  std::pair<std::string, bool> negation(Expr operand) const override;
+  std::string choice(Expr condition, Expr if_true, Expr if_false) const override;
   std::unordered_map<Expr, std::string> texts_;
 };
 
