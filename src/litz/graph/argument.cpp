@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "litz/support/check.h"
+#include "litz/support/literal_text.h"
 
 namespace litz {
 namespace {
@@ -30,27 +31,7 @@ std::optional<double> read_float(std::string_view text) {
 
 std::string read_quoted(std::string_view text) {
   if (text.size() < 2 || text.back() != text.front()) user_error("string without its closing quote: {}", text);
-  std::string result;
-  for (size_t i = 1; i + 1 < text.size(); ++i) {
-    if (text[i] != '\\') {
-      result += text[i];
-      continue;
-    }
-    const char c = text[++i];
-    if (c == 'n') {
-      result += '\n';
-    } else if (c == 't') {
-      result += '\t';
-    } else if (c == 'x' && i + 2 < text.size()) {
-      int value = 0;
-      std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16);
-      result += static_cast<char>(value);
-      i += 2;
-    } else {
-      result += c;
-    }
-  }
-  return result;
+  return unescaped(text.substr(1, text.size() - 2));
 }
 
 constexpr std::pair<MemoryFormat, std::string_view> kMemoryFormats[] = {
@@ -79,33 +60,6 @@ std::string_view trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
-
-std::string float_text(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
-}
-
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (c == '\n') {
-      result += "\\n";
-    } else if (c == '\t') {
-      result += "\\t";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
 }
 
 std::string device_text(const Device& device) { return device.index == 0 ? device.type : fmt::format("{}:{}", device.type, device.index); }

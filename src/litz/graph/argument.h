@@ -8,10 +8,6 @@
 
 namespace litz {
 
-/// "1e-05", "1.0", "-0.0", "inf", "nan": reads back to the same number, and always as a float.
-std::string float_text(double value);
-/// "\"text\"" with escapes.
-std::string quoted(std::string_view text);
 std::string device_text(const Device& device);
 /// One argument as to_text(Graph) writes it.
 std::string argument_text(const Argument& argument);

@@ -6,6 +6,7 @@
 #include "litz/graph/argument.h"
 #include "litz/graph/graph.h"
 #include "litz/support/check.h"
+#include "litz/support/literal_text.h"
 
 namespace litz {
 namespace {

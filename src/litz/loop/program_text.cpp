@@ -1,33 +1,39 @@
 // The printer of loop IR. The grammar is what parse_program.cpp reads.
 #include <algorithm>
-#include <cmath>
+#include <unordered_map>
 
+#include "litz/loop/argument_text.h"
 #include "litz/loop/interpret.h"
 #include "litz/loop/program.h"
-#include "litz/loop/symbol_names.h"
+#include "litz/support/literal_text.h"
 
 namespace litz {
 
 namespace {
 
-std::string quote(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') out += "\\n";
-    else out += c;
+using SymbolNames = std::unordered_map<std::string, std::string>;
+
+/// Axes and indirect symbols have names unique in their context (i0_17); text shows them by their place in the operation (i0, r0, t0):
+/// whole identifiers are replaced in printed expressions.
+std::string rename_symbols(std::string_view text, const SymbolNames& names) {
+  std::string out;
+  for (size_t k = 0; k < text.size();) {
+    auto is_letter = [&](size_t j) { return j < text.size() && (isalnum(static_cast<unsigned char>(text[j])) || text[j] == '_'); };
+    if (!is_letter(k)) {
+      out += text[k++];
+      continue;
+    }
+    size_t end = k;
+    while (is_letter(end)) ++end;
+    std::string word(text.substr(k, end - k));
+    auto it = names.find(word);
+    out += it == names.end() ? word : it->second;
+    k = end;
   }
-  return out + '"';
+  return out;
 }
 
-std::string real_text(double v) {
-  if (std::isnan(v)) return "nan";
-  if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
-  std::string s = fmt::format("{}", v);
-  return s.find_first_of(".e") == std::string::npos ? s + ".0" : s;
-}
-
-std::string number_text(const Number& n) { return n.is_float ? real_text(n.real) : fmt::format("{}", n.integer); }
+std::string number_text(const Number& n) { return n.is_float ? float_text(n.real) : fmt::format("{}", n.integer); }
 
 struct Names {
   SymbolNames map;
@@ -63,9 +69,9 @@ struct BodyPrinter : UniformHandler<BodyPrinter, std::string> {
   }
   std::string check_index(const Instr& i, const std::string& v, const std::string* p) {
     return line(
-        fmt::format("check_index {} < {}{}{}", v, names(i.expr), p ? " if " + *p : "", i.message.empty() ? "" : " " + quote(i.message)));
+        fmt::format("check_index {} < {}{}{}", v, names(i.expr), p ? " if " + *p : "", i.message.empty() ? "" : " " + quoted(i.message)));
   }
-  std::string assert_true(const Instr& i, const std::string& v) { return line(fmt::format("assert_true {} {}", v, quote(i.message))); }
+  std::string assert_true(const Instr& i, const std::string& v) { return line(fmt::format("assert_true {} {}", v, quoted(i.message))); }
   std::string random_uint(const Instr&, const std::string& a, const std::string& b) { return line(fmt::format("random_uint {} {}", a, b)); }
   std::string apply(const Instr& i, std::initializer_list<std::string> operands) {
     std::string text(op_text(i.op));
@@ -74,16 +80,6 @@ struct BodyPrinter : UniformHandler<BodyPrinter, std::string> {
     return line(std::move(text));
   }
 };
-
-std::string_view format_name(MemoryFormat f) {
-  switch (f) {
-    case MemoryFormat::kContiguous: return "contiguous";
-    case MemoryFormat::kPreserve: return "preserve";
-    case MemoryFormat::kChannelsLast: return "channels_last";
-    case MemoryFormat::kChannelsLast3d: return "channels_last_3d";
-  }
-  return "";
-}
 
 std::string tensor_text(const ExternTensor& t, const Names& outer) {
   std::string text = "%" + t.buffer->name;
@@ -103,30 +99,19 @@ std::string tensor_text(const ExternTensor& t, const Names& outer) {
 }
 
 std::string argument_text(const ExternArgument& argument, const Names& names) {
-  struct Visitor {
-    const Names& names;
-    std::string operator()(None) const { return "none"; }
-    std::string operator()(bool v) const { return v ? "true" : "false"; }
-    std::string operator()(int64_t v) const { return fmt::format("{}", v); }
-    std::string operator()(double v) const { return real_text(v); }
-    std::string operator()(std::complex<double> v) const {
-      return fmt::format("complex({}, {})", real_text(v.real()), real_text(v.imag()));
-    }
-    std::string operator()(Expr e) const { return fmt::format("({})", names(e)); }
-    std::string operator()(const std::string& s) const { return quote(s); }
-    std::string operator()(DType d) const { return fmt::format("dtype {}", dtype_name(d)); }
-    std::string operator()(const Device& d) const { return fmt::format("device {} {}", d.type, d.index); }
-    std::string operator()(MemoryFormat f) const { return fmt::format("format {}", format_name(f)); }
-    std::string operator()(const ExternTensor& t) const { return tensor_text(t, names); }
-    std::string operator()(const ExternArgumentList& list) const {
-      std::string out;
-      for (const auto& a : list) out += (out.empty() ? "" : ", ") + argument_text(a, names);
-      return "[" + out + "]";
-    }
-  };
-  const auto& base = static_cast<const std::variant<None, bool, int64_t, double, std::complex<double>, Expr, std::string, DType, Device,
-                                                    MemoryFormat, ExternTensor, ExternArgumentList>&>(argument);
-  return std::visit(Visitor{names}, base);
+  return std::visit(
+      [&]<typename T>(const T& v) -> std::string {
+        if constexpr (std::is_same_v<T, ExternTensor>) {
+          return tensor_text(v, names);
+        } else if constexpr (std::is_same_v<T, ExternArgumentList>) {
+          std::string out;
+          for (const auto& a : v) out += (out.empty() ? "" : ", ") + argument_text(a, names);
+          return "[" + out + "]";
+        } else {
+          return scalar_text(v, names);
+        }
+      },
+      static_cast<const ExternArgument::variant&>(argument));
 }
 
 constexpr std::string_view kScatterNames[] = {"store", "add", "mul", "min", "max"};
@@ -161,10 +146,6 @@ std::string header_text(const Operation& op, const Names& names) {
   return text;
 }
 
-std::string_view symbol_kind_name(SymbolKind kind) { return kind == SymbolKind::kUnbacked ? "unbacked" : "size"; }
-
-std::string bound_text(int64_t v) { return v == kIntInf ? "inf" : v == -kIntInf ? "-inf" : fmt::format("{}", v); }
-
 std::string buffer_text(const Buffer& b, const Names& names) {
   std::string sizes;
   for (Expr e : b.sizes) sizes += (sizes.empty() ? "" : ", ") + names(e);
@@ -187,28 +168,20 @@ std::string buffer_text(const Buffer& b, const Names& names) {
   return text + "\n";
 }
 
-void collect_symbols(Expr e, std::vector<Expr>& into) {
-  if (!e || e.is_integer()) return;
-  for (Expr s : free_symbols(e)) {
-    if (s.symbol_kind() != SymbolKind::kSize && s.symbol_kind() != SymbolKind::kUnbacked) continue;
-    if (std::find(into.begin(), into.end(), s) == into.end()) into.push_back(s);
-  }
-}
-
 std::vector<Expr> symbols_of(const LoopProgram& program) {
   std::vector<Expr> symbols;
   auto collect_all = [&](std::span<const Expr> list) {
-    for (Expr e : list) collect_symbols(e, symbols);
+    for (Expr e : list) collect_size_symbols(e, symbols);
   };
   for (const auto& p : program.parameters)
-    if (auto* e = std::get_if<Expr>(&p)) collect_symbols(*e, symbols);
+    if (auto* e = std::get_if<Expr>(&p)) collect_size_symbols(*e, symbols);
   for (const auto& b : program.buffers()) {
     collect_all(b->sizes);
     collect_all(b->layout.strides);
-    collect_symbols(b->layout.offset, symbols);
+    collect_size_symbols(b->layout.offset, symbols);
   }
   auto collect_argument = [&](auto& self, const ExternArgument& argument) -> void {
-    if (auto* e = std::get_if<Expr>(&argument)) collect_symbols(*e, symbols);
+    if (auto* e = std::get_if<Expr>(&argument)) collect_size_symbols(*e, symbols);
     if (auto* t = std::get_if<ExternTensor>(&argument)) {
       collect_all(t->sizes);
       collect_all(t->coordinates);
@@ -219,16 +192,16 @@ std::vector<Expr> symbols_of(const LoopProgram& program) {
   };
   for (const Operation* op : program.operations) {
     collect_all(op->symbol_outputs);
-    for (Expr axis : op->axes) collect_symbols(axis.extent(), symbols);
+    for (Expr axis : op->axes) collect_size_symbols(axis.extent(), symbols);
     for (const Instr& i : op->body.instrs) {
-      collect_symbols(i.op == Op::kIndirect ? i.expr.extent() : i.expr, symbols);
+      collect_size_symbols(i.op == Op::kIndirect ? i.expr.extent() : i.expr, symbols);
       collect_all(i.coordinates);
     }
     collect_all(op->scatter_coordinates);
     for (const auto& a : op->arguments) collect_argument(collect_argument, a);
   }
   for (const auto& o : program.outputs) {
-    if (auto* e = std::get_if<Expr>(&o.value)) collect_symbols(*e, symbols);
+    if (auto* e = std::get_if<Expr>(&o.value)) collect_size_symbols(*e, symbols);
     if (auto* t = std::get_if<ExternTensor>(&o.value)) collect_argument(collect_argument, ExternArgument(*t));
   }
   return symbols;
@@ -264,14 +237,8 @@ std::string to_text(const Operation& op) {
 std::string to_text(const LoopProgram& program) {
   Names names;
   std::string out = fmt::format("program {}\n", program.name.empty() ? "main" : program.name);
-  for (Expr s : symbols_of(program)) {
-    ValueRange r = s.range();
-    out += fmt::format("  symbol {} {} in [{}, {}]", s.symbol_name(), symbol_kind_name(s.symbol_kind()), bound_text(r.lower),
-                       bound_text(r.upper));
-    out += s.hint() ? fmt::format(" hint {}\n", *s.hint()) : "\n";
-  }
-  for (const auto& s : program.schemas())
-    out += fmt::format("  schema{}{} {}\n", s->is_random ? " random" : "", s->has_effect ? " effect" : "", quote(s->text));
+  for (Expr s : symbols_of(program)) out += fmt::format("  symbol {}\n", symbol_declaration(s));
+  for (const auto& s : program.schemas()) out += fmt::format("  schema {}\n", schema_text(*s));
   for (const auto& b : program.buffers()) out += buffer_text(*b, names);
   std::string parameters;
   for (const auto& p : program.parameters) {

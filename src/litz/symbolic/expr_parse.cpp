@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "litz/symbolic/expr_context.h"
+#include "litz/symbolic/expr_text.h"
 
 namespace litz {
 namespace {
@@ -38,12 +39,25 @@ constexpr Function kFunctions[] = {
     {"Ge", 2, [](std::span<const Expr> a) { return le(a[1], a[0]); }},
 };
 
+constexpr int kMaxDepth = 200;  // of parentheses and signs: recursion stays on the stack
+
 class Parser {
  public:
   Parser(ExprContext& context, std::string_view text) : context_(context), text_(text) {}
+  /// Reads as far as the expression goes.
+  Parser(ExprContext& context, TextCursor& cursor, const SymbolLookup& lookup)
+      : context_(context),
+        text_(cursor.rest()),
+        cursor_(&cursor),
+        begin_(cursor.position()),
+        lookup_(lookup) {}
 
   Expr parse() {
     Expr result = disjunction();
+    if (cursor_) {
+      cursor_->move_to(begin_ + at_);
+      return result;
+    }
     skip_space();
     if (at_ != text_.size()) fail("expected an operator or the end");
     return result;
@@ -51,7 +65,12 @@ class Parser {
 
  private:
   [[noreturn]] void fail(std::string_view what) {
-    user_error("expression '{}', column {}: {}, found '{}'", text_, at_ + 1, what, text_.substr(at_, 12));
+    const std::string_view found = text_.substr(std::min(at_, text_.size()), 12);
+    if (cursor_) {
+      cursor_->move_to(begin_ + at_);
+      cursor_->refuse(fmt::format("{}, found '{}'", what, found));
+    }
+    user_error("expression '{}', column {}: {}, found '{}'", text_, at_ + 1, what, found);
   }
 
   void skip_space() {
@@ -85,7 +104,11 @@ class Parser {
     return result;
   }
 
-  Expr negation() { return take("not") ? logical_not(negation()) : comparison(); }
+  Expr negation() {
+    bool is_negated = false;
+    while (take("not")) is_negated = !is_negated;
+    return is_negated ? logical_not(comparison()) : comparison();
+  }
 
   Expr comparison() {
     Expr left = additive();
@@ -102,9 +125,14 @@ class Parser {
     Expr result = multiplicative();
     for (;;) {
       if (take("+")) result = result + multiplicative();
-      else if (take("-")) result = result - multiplicative();
+      else if (!at_arrow() && take("-")) result = result - multiplicative();
       else return result;
     }
+  }
+
+  bool at_arrow() {
+    skip_space();
+    return text_.substr(at_, 2) == "->";
   }
 
   Expr multiplicative() {
@@ -125,9 +153,10 @@ class Parser {
   }
 
   Expr unary() {
-    if (take("-")) return -unary();
-    if (take("+")) return unary();
-    return power();
+    if (++depth_ > kMaxDepth) fail("expected an expression that is nested less deeply");
+    Expr result = take("-") ? -unary() : take("+") ? unary() : power();
+    --depth_;
+    return result;
   }
 
   Expr power() {
@@ -169,7 +198,7 @@ class Parser {
       at_ = start;
       fail(fmt::format("no function '{}'", name));
     }
-    if (Expr symbol = context_.find_symbol(name)) return symbol;
+    if (Expr symbol = lookup_ ? lookup_(name) : context_.find_symbol(name)) return symbol;
     at_ = start;
     fail(fmt::format("no symbol '{}'", name));
   }
@@ -195,10 +224,22 @@ class Parser {
   ExprContext& context_;
   std::string_view text_;
   size_t at_ = 0;
+  int depth_ = 0;
+  TextCursor* cursor_ = nullptr;
+  size_t begin_ = 0;  // of text_ in the cursor's line
+  SymbolLookup lookup_;
 };
 
 }  // namespace
 
 Expr parse_expr(ExprContext& context, std::string_view text) { return Parser(context, text).parse(); }
+
+Expr parse_expr(ExprContext& context, TextCursor& cursor, const SymbolLookup& lookup) {
+  try {
+    return Parser(context, cursor, lookup).parse();
+  } catch (const ExprOverflow& overflow) {
+    cursor.refuse(overflow.what());
+  } catch (const InternalError& error) { cursor.refuse(error.what()); }
+}
 
 }  // namespace litz
