@@ -29,6 +29,7 @@ std::unique_ptr<Kernel> build_once(const FusedGroup& group, const Schedule& sche
     if (is_temporary) scratch.buffer = nullptr;
   }
   remove_dead(*kernel);
+  number_values(*kernel);
   drop_unused_parameters(*kernel);
   annotate_lanes(*kernel);
   list_assertions(*kernel);

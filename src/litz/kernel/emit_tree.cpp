@@ -30,6 +30,17 @@ uint64_t hash_statement(const KernelStatement& s) {
   return mix(h, static_cast<uint64_t>(s.memory.index));
 }
 
+/// The ops of the graph that the operation came from, and where the user wrote them.
+std::string citation(const Operation& op) {
+  std::string text;
+  for (const Node* node : op.sources) {
+    text += fmt::format("{}{}", text.empty() ? "" : "; ", node->op_name());
+    if (node->source && !node->source->file.empty())
+      text += fmt::format(" at {}:{}: {}", node->source->file, node->source->line, node->source->text);
+  }
+  return text;
+}
+
 /// An open loop (or the kernel itself) and what has been computed in it.
 struct Scope {
   std::unique_ptr<KernelLoop> loop;  // null for the kernel
@@ -52,8 +63,9 @@ class TreeEmitter {
   explicit TreeEmitter(KernelPlan& plan) : plan_(plan), kernel_(std::make_unique<Kernel>()) {}
 
   std::unique_ptr<Kernel> run() {
+    kernel_->context = plan_.schedule->program->context;
     kernel_->name = plan_.group->name;
-    kernel_->group = plan_.group;
+    list_origins();
     kernel_->parameters = plan_.parameters;
     kernel_->scratch = plan_.scratch;
     find_written();
@@ -100,6 +112,16 @@ class TreeEmitter {
   bool is_written(Memory m) const {
     const auto& set = m.is_scratch ? written_scratch_ : written_parameters_;
     return m.index < static_cast<int>(set.size()) && set[m.index];
+  }
+
+  void list_origins() {
+    std::unordered_map<std::string, int> named;
+    for (const GroupMember& member : plan_.group->members) {
+      const Operation& op = *member.operation;
+      origin_of_[&op] = static_cast<int>(kernel_->origins.size());
+      const int before = named[op.name]++;
+      kernel_->origins.push_back({before ? fmt::format("{}_{}", op.name, before) : op.name, citation(op)});
+    }
   }
 
   // ---- loops ----
@@ -209,7 +231,7 @@ class TreeEmitter {
     statement.kind = KernelOp::kCompute;
     statement.instr = instr;
     statement.operands = std::move(operands);
-    statement.source = source;
+    statement.origin = origin_of_.at(source);
     return place(std::move(statement), instr.result_dtype());
   }
 
@@ -263,7 +285,7 @@ class TreeEmitter {
     statement.instr.buffer = instr.buffer;
     statement.memory = memory;
     statement.offset = offset;
-    statement.source = member.operation;
+    statement.origin = origin_of_.at(member.operation);
     if (predicate != kNoKernelValue) statement.operands.push_back(predicate);
     return place(std::move(statement), instr.dtype, is_written(memory) ? static_cast<int>(parallel_levels_) : 0);
   }
@@ -317,8 +339,9 @@ class TreeEmitter {
     statement.memory = at.memory;
     statement.offset = indirect.empty() ? at.offset : substitute(at.offset, indirect);
     statement.mode = at.mode;
+    statement.is_scatter = member.kind == OperationKind::kScatter;
     statement.operands = {value};
-    statement.source = member.operation;
+    statement.origin = origin_of_.at(member.operation);
     if (at.mode == ScatterMode::kStore && member.kind != OperationKind::kScatter) {
       scopes_.back().stored.push_back({at.buffer, statement.offset, value});
     }
@@ -353,7 +376,7 @@ class TreeEmitter {
     KernelStatement statement;
     statement.kind = KernelOp::kInit;
     statement.accumulator = static_cast<int>(kernel_->accumulators.size()) - 1;
-    statement.source = member.operation;
+    statement.origin = origin_of_.at(member.operation);
     append(std::move(statement));
     return static_cast<int>(kernel_->accumulators.size()) - 1;
   }
@@ -364,7 +387,7 @@ class TreeEmitter {
     statement.kind = KernelOp::kUpdate;
     statement.accumulator = accumulator;
     statement.operands = std::move(values);
-    statement.source = member.operation;
+    statement.origin = origin_of_.at(member.operation);
     append(std::move(statement));
   }
 
@@ -378,7 +401,7 @@ class TreeEmitter {
     statement.kind = KernelOp::kFinish;
     statement.accumulator = accumulator;
     statement.result = results[0];
-    statement.source = member.operation;
+    statement.origin = origin_of_.at(member.operation);
     append(std::move(statement));
     return results;
   }
@@ -492,6 +515,7 @@ class TreeEmitter {
   std::unordered_map<Expr, int> level_of_axis_;
   std::unordered_map<Expr, KernelValue> bound_;
   std::unordered_map<KernelValue, Expr> symbol_of_;
+  std::unordered_map<const Operation*, int> origin_of_;
   std::vector<bool> written_parameters_, written_scratch_;
 };
 

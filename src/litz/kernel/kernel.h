@@ -32,6 +32,12 @@ struct KernelParameter {
   Expr number;  // kNumber: a size symbol of the call
 };
 
+/// An operation of the program that the kernel computes, for whoever reads the kernel.
+struct KernelOrigin {
+  std::string name;
+  std::string note;  // the ops that it came from and the user's lines; may be empty
+};
+
 /// Memory private to one iteration of the parallel loops (of one thread at a time).
 struct KernelScratch {
   std::string name;
@@ -70,14 +76,14 @@ struct KernelStatement {
   KernelOp kind = KernelOp::kCompute;
   KernelValue result = kNoKernelValue;  // kFinish of several values: result, result + 1, ...
   Instr instr;                          // kCompute, kLoad (dtype, number of the other value): op, dtype, attributes
-  std::vector<KernelValue>
-      operands;   // kCompute: as the op's, kNoKernelValue where absent; kLoad: [predicate]; kStore: value, [predicate]; kUpdate: values
-  Memory memory;  // kLoad, kStore
-  Expr offset;    // kLoad, kStore: elements
+  std::vector<KernelValue> operands;    // kCompute: as the op's, kNoKernelValue where absent; kLoad: [predicate]; kStore, kUpdate: values
+  Memory memory;                        // kLoad, kStore
+  Expr offset;                          // kLoad, kStore: elements
   ScatterMode mode = ScatterMode::kStore;  // kStore
+  bool is_scatter = false;                 // kStore: what it does not meet stays, and it may meet an element again
   int accumulator = -1;                    // kInit, kUpdate, kFinish
   std::unique_ptr<KernelLoop> loop;        // kLoop
-  const Operation* source = nullptr;       // for comments
+  int origin = -1;                         // index into Kernel::origins; -1 for loops
 };
 
 struct KernelLoop {
@@ -103,10 +109,12 @@ struct KernelValueInfo {
 };
 
 struct Kernel {
+  std::shared_ptr<ExprContext> context;  // of its expressions
   std::string name;
   std::vector<KernelParameter> parameters;  // tensors, then numbers
   std::vector<KernelScratch> scratch;
   std::vector<Accumulator> accumulators;
+  std::vector<KernelOrigin> origins;  // names differ
   std::vector<KernelValueInfo> values;
   std::vector<KernelStatement> body;  // the parallel loops outermost, each alone in the one around it but for hoisted statements before
   /// Some statement can fail (check_index, assert_true, integer division): the kernel is given a KernelError to report to.
@@ -114,8 +122,8 @@ struct Kernel {
   std::vector<std::string> assertions;  // messages of the assert_true statements, in tree order; the k-th reports kAssertion + k
   /// Independent pieces of work (iterations of the collapsed parallel loops) and how many are worth a thread.
   Expr range, grain;
-  bool narrow_indices = false;  // every offset provably fits int32
-  const FusedGroup* group = nullptr;
+  bool narrow_indices = false;                       // every offset provably fits int32
+  std::vector<std::unique_ptr<Buffer>> own_buffers;  // of parameters, where no program has them: the kernel was read from text
 };
 
 struct KernelOptions {
@@ -127,7 +135,14 @@ struct KernelOptions {
 std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& schedule, const Target& target,
                                      const KernelOptions& options = {});
 void verify(const Kernel& kernel);
+/// Complete: parse_kernels gives a kernel from which every code generator makes the same source.
 std::string to_text(const Kernel& kernel);
+/// The kernels of a text, verified. UserError with line and column where the text is none.
+std::vector<std::unique_ptr<Kernel>> parse_kernels(std::string_view text);
+/// "f32[s0, 768]", of a tensor.
+std::string shape_text(const KernelParameter& parameter);
+/// "<4x16>": the steps of the loops over whose lanes the value varies; "" if it is uniform.
+std::string lanes_text(const KernelValueInfo& value);
 
 /// Bytes of memory that each thread must be given; null: none (a small scratch of known size is on the stack).
 Expr scratch_bytes(const Kernel& kernel);

@@ -60,8 +60,7 @@ bool writes_once(const Access& store, const Buffer& buffer) {
   ExprContext& context = store.statement->offset.context();
   Expr iterations = context.integer(1);
   for (const KernelLoop* loop : store.loops) iterations = iterations * loop->extent;
-  return store.statement->mode == ScatterMode::kStore && store.statement->source &&
-         store.statement->source->kind != OperationKind::kScatter && iterations == product(context, buffer.sizes);
+  return !store.statement->is_scatter && iterations == product(context, buffer.sizes);
 }
 
 class InPlace {

@@ -164,6 +164,30 @@ class LaneAnnotator {
 }  // namespace
 
 void remove_dead(Kernel& kernel) { DeadRemover(kernel).run(); }
+
+void number_values(Kernel& kernel) {
+  std::vector<KernelValue> number(kernel.values.size(), kNoKernelValue);
+  std::vector<KernelValueInfo> values;
+  std::function<void(std::vector<KernelStatement>&)> walk = [&](std::vector<KernelStatement>& body) {
+    for (KernelStatement& s : body) {
+      for (KernelValue& v : s.operands) {
+        if (v != kNoKernelValue) v = number[v];
+      }
+      if (s.result != kNoKernelValue) {
+        const int count = s.kind == KernelOp::kFinish ? accumulator_outputs(kernel.accumulators[s.accumulator]) : 1;
+        for (int k = 0; k < count; ++k) {
+          number[s.result + k] = static_cast<KernelValue>(values.size());
+          values.push_back(kernel.values[s.result + k]);
+        }
+        s.result = number[s.result];
+      }
+      if (s.kind == KernelOp::kLoop) walk(s.loop->body);
+    }
+  };
+  walk(kernel.body);
+  kernel.values = std::move(values);
+}
+
 void annotate_lanes(Kernel& kernel) { LaneAnnotator(kernel).run(); }
 
 std::vector<bool> nonzero_constants(const Kernel& kernel) {
@@ -219,8 +243,7 @@ void drop_unused_parameters(Kernel& kernel) {
     if (accesses && !s.memory.is_scratch) {
       used[s.memory.index] = true;
       // A scatter leaves elements as they are, which is reading them.
-      const bool keeps = s.kind == KernelOp::kStore && s.source && s.source->kind == OperationKind::kScatter;
-      if (s.kind == KernelOp::kLoad || keeps) read[s.memory.index] = true;
+      if (s.kind == KernelOp::kLoad || s.is_scatter) read[s.memory.index] = true;
       if (s.kind == KernelOp::kStore) written[s.memory.index] = true;
     }
     need(s.offset);

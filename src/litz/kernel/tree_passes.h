@@ -12,6 +12,8 @@ void for_each_statement(const std::vector<KernelStatement>& body, const std::fun
 /// Scratch that nobody loads, values that nobody uses and loops with nothing to do are dropped (checks stay).
 ///   store scratch0[i1] = v3   ->   (nothing)     where every load of scratch0 was forwarded
 void remove_dead(Kernel& kernel);
+/// Values are numbered as they stand in the tree, without gaps.
+void number_values(Kernel& kernel);
 /// Values get the lane loops over which they vary.
 void annotate_lanes(Kernel& kernel);
 /// Whether a statement can report an error to the caller: checks, and integer division unless by a constant that is not 0.

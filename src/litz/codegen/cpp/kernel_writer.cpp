@@ -18,23 +18,6 @@ namespace {
 
 constexpr int64_t kUnrolledTrips = 4;  // of loops that the compiler may make straight
 
-std::string shape_text(const KernelParameter& p) {
-  std::string text = fmt::format("{} {}[", p.name, dtype_name(p.dtype));
-  for (size_t d = 0; d < p.buffer->sizes.size(); ++d) text += (d ? ", " : "") + to_string(p.buffer->sizes[d]);
-  return text + "]";
-}
-
-void cite(const Operation& op, std::vector<std::string>& lines) {
-  std::string text = op.name;
-  for (const Node* node : op.sources) {
-    text += fmt::format("; {}", node->op_name());
-    if (node->source && !node->source->file.empty())
-      text += fmt::format(" at {}:{}: {}", node->source->file, node->source->line, node->source->text);
-  }
-  text = cpp_comment(text);
-  if (std::ranges::find(lines, text) == lines.end()) lines.push_back(text);
-}
-
 bool is_multiple(Expr extent, int step) {
   auto known = extent.as_integer();
   return known && *known % step == 0;
@@ -43,11 +26,7 @@ bool is_multiple(Expr extent, int step) {
 }  // namespace
 
 std::string KernelWriter::run(const std::string& entry) {
-  std::vector<std::string> sources;
-  if (kernel_.group) {
-    for (const GroupMember& member : kernel_.group->members) cite(*member.operation, sources);
-  }
-  for (const std::string& s : sources) line("// {}", s);
+  for (const KernelOrigin& o : kernel_.origins) line("// {}", cpp_comment(o.note.empty() ? o.name : o.name + "; " + o.note));
   line("extern \"C\" void {}(void* const* p, const i64* n, i64 begin, i64 end) {{", entry);
   ++depth_;
   write_head();
@@ -69,9 +48,9 @@ void KernelWriter::write_head() {
     }
     const char* type = cpp_element_type(p.dtype);
     if (p.kind == KernelParameter::kInput)
-      line("const {}* in{} = (const {}*)p[{}];  // {}", type, in++, type, tensors, cpp_comment(shape_text(p)));
+      line("const {}* in{} = (const {}*)p[{}];  // {}", type, in++, type, tensors, cpp_comment(p.name + " " + shape_text(p)));
     else
-      line("{}* out{} = ({}*)p[{}];  // {}{}", type, out++, type, tensors, cpp_comment(shape_text(p)),
+      line("{}* out{} = ({}*)p[{}];  // {}{}", type, out++, type, tensors, cpp_comment(p.name + " " + shape_text(p)),
            p.kind == KernelParameter::kInOut ? ", read and written" : "");
     ++tensors;
   }

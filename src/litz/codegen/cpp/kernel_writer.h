@@ -54,7 +54,6 @@ class KernelWriter {
   std::string operand(KernelValue v, bool vector, DType dtype) const;
   std::string pointer(Memory memory) const;
   std::string offset_vector(Expr offset) const;
-  int accumulator_width(int accumulator) const;
   std::string accumulator_type(int accumulator) const;
   std::string tag(bool vector) const { return vector ? "l" : "one"; }
   void find_uses();
@@ -71,7 +70,6 @@ class KernelWriter {
   std::vector<std::string> accumulator_name_;  // that updates go to
   int lanes_ = 1;                              // of the open loop with lanes
   int loops_ = 0, next_value_ = 0, next_assertion_ = 0;
-  const Operation* cited_ = nullptr;
 };
 
 }  // namespace litz

@@ -69,9 +69,9 @@ std::string TritonWriter::operand(KernelValue v, bool bare) const {
 }
 
 void TritonWriter::write_statement(const KernelStatement& s) {
-  if (s.source && s.source != cited_ && !(s.kind == KernelOp::kCompute && s.instr.op == Op::kConstant)) {
-    cited_ = s.source;
-    line("# {}", python_comment(s.source->name));
+  if (s.origin >= 0 && s.origin != cited_ && !(s.kind == KernelOp::kCompute && s.instr.op == Op::kConstant)) {
+    cited_ = s.origin;
+    line("# {}", python_comment(kernel_.origins[s.origin].name));
   }
   switch (s.kind) {
     case KernelOp::kCompute: write_compute(s); break;
@@ -101,13 +101,11 @@ void TritonWriter::write_load(const KernelStatement& s) {
 
 void TritonWriter::write_store(const KernelStatement& s) {
   const KernelValue value = s.operands[0];
-  const KernelValue predicate = s.operands.size() > 1 ? s.operands[1] : kNoKernelValue;
   Loops loops = loops_of(s.offset);
-  if (predicate != kNoKernelValue) add(loops, kernel_.values[predicate].varies);
   // A scatter's elements are combined once for each iteration of the loops that the value varies over, not once for each place.
-  if (s.mode != ScatterMode::kStore || (s.source && s.source->kind == OperationKind::kScatter)) add(loops, kernel_.values[value].varies);
+  if (s.is_scatter) add(loops, kernel_.values[value].varies);
   const std::string place = address(s.memory, s.offset, loops);
-  std::string mask = mask_of(loops, predicate);
+  std::string mask = mask_of(loops);
   if (!mask.empty()) mask = ", mask=" + mask;
   const char* atomic = s.mode == ScatterMode::kAdd   ? "atomic_add"
                        : s.mode == ScatterMode::kMin ? "atomic_min"

@@ -12,23 +12,6 @@
 namespace litz {
 namespace {
 
-void cite(const Operation& op, std::vector<std::string>& lines) {
-  std::string text = op.name;
-  for (const Node* node : op.sources) {
-    text += fmt::format("; {}", node->op_name());
-    if (node->source && !node->source->file.empty())
-      text += fmt::format(" at {}:{}: {}", node->source->file, node->source->line, node->source->text);
-  }
-  text = python_comment(text);
-  if (std::ranges::find(lines, text) == lines.end()) lines.push_back(text);
-}
-
-std::string shape_text(const KernelParameter& p) {
-  std::string text = fmt::format("{} {}[", p.name, dtype_name(p.dtype));
-  for (size_t d = 0; d < p.buffer->sizes.size(); ++d) text += (d ? ", " : "") + to_string(p.buffer->sizes[d]);
-  return text + "]";
-}
-
 bool is_for(const KernelLoop& loop) { return !loop.is_parallel && !(loop.has_lanes && loop.is_whole); }
 
 bool is_multiple(const KernelLoop& loop) {
@@ -115,11 +98,7 @@ void TritonWriter::plan_body(const std::vector<KernelStatement>& body, Loops& la
 // ---- the frame ----
 
 std::string TritonWriter::run() {
-  std::vector<std::string> sources;
-  if (kernel_.group) {
-    for (const GroupMember& member : kernel_.group->members) cite(*member.operation, sources);
-  }
-  for (const std::string& s : sources) line("# {}", s);
+  for (const KernelOrigin& o : kernel_.origins) line("# {}", python_comment(o.note.empty() ? o.name : o.name + "; " + o.note));
   line("import triton");
   line("import triton.language as tl");
   line("import litz_triton_ops as lt\n\n");
@@ -138,7 +117,7 @@ void TritonWriter::write_head() {
     const KernelParameter& p = kernel_.parameters[k];
     const std::string name = p.kind == KernelParameter::kNumber ? fmt::format("s{}", k) : pointer(Memory{false, static_cast<int>(k)});
     arguments += (arguments.empty() ? "" : ", ") + name;
-    notes.push_back(fmt::format("{}: {}", name, p.kind == KernelParameter::kNumber ? p.name : shape_text(p)));
+    notes.push_back(fmt::format("{}: {}", name, p.kind == KernelParameter::kNumber ? p.name : p.name + " " + shape_text(p)));
     if (p.kind == KernelParameter::kNumber) index_.bind(p.number, fmt::format("n{}", k));
   }
   if (kernel_.reports_errors) arguments += arguments.empty() ? "error" : ", error";

@@ -87,7 +87,7 @@ class TritonWriter {
   std::vector<const KernelStatement*> constant_;  // of values that are constants
   std::vector<bool> is_dirty_;                    // parameters stored to since the last barrier
   int next_value_ = 0, next_loop_ = 0, next_assertion_ = 0;
-  const Operation* cited_ = nullptr;
+  int cited_ = -1;
 };
 
 }  // namespace litz
