@@ -23,7 +23,7 @@ def test_these_documents_have_quotes(name):
 
 @pytest.mark.parametrize(("path", "macro"), [
     ("src/litz/graph/ops.def", "LITZ_PRIMITIVE"), ("src/litz/loop/ops.def", "LITZ_OP"), ("src/litz/loop/ops.def", "LITZ_ATTRIBUTE_OP"),
-    ("src/litz/kernel/ops.def", "LITZ_KERNEL_OP"), ("src/litz/wrapper/lines.def", "LITZ_LINE"),
+    ("src/litz/kernel/ops.def", "LITZ_KERNEL_OP"), ("src/litz/wrapper/ops.def", "LITZ_LINE"),
     ("src/litz/support/options.def", "LITZ_OPTION"),
 ])  # fmt: skip
 def test_a_table_has_a_row_for_every_entry_of_its_list(path, macro):

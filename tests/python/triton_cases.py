@@ -70,7 +70,7 @@ def interpret(case, folder):
             launch["kernel"][(grid,)](*[tensors[a] for a in arguments], *extra)
         elif word == "return":
             outputs = [tensors[x.strip()] for x in rest.split(",")]
-        elif word not in ("free", "#"):
+        elif word not in ("kernel", "free", "#"):
             raise AssertionError(f"the case has a line that this runner does not know: {line}")
     assert int(error[0]) == 0, "a kernel reported an error"
     return outputs

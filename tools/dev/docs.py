@@ -56,7 +56,7 @@ def kernel_table() -> str:
 
 
 def wrapper_table() -> str:
-    return table("line | meaning", [[code(name), meaning] for name, _, meaning in entries("src/litz/wrapper/lines.def", "LITZ_LINE")])
+    return table("line | meaning", [[code(name), meaning] for name, _, meaning in entries("src/litz/wrapper/ops.def", "LITZ_LINE")])
 
 
 def options_table() -> str:

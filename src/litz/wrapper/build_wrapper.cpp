@@ -39,7 +39,7 @@ class Builder {
   }
 
   TensorId new_tensor(const Buffer& b) {
-    out_->tensors.push_back({b.name, b.dtype, b.device, b.sizes, b.layout.strides, b.layout.offset, &b});
+    out_->tensors.push_back({b.name, b.dtype, b.device, b.sizes, b.layout.strides, b.layout.offset});
     return static_cast<TensorId>(out_->tensors.size()) - 1;
   }
 
@@ -95,7 +95,7 @@ class Builder {
     for (size_t d = 0; d < t.coordinates.size(); ++d) offset = offset + t.coordinates[d] * whole.strides[d];
     auto form = linear_form(offset, t.axes);
     LITZ_CHECK(form, "view of {} at offset {} is not strided", t.buffer->name, to_string(offset));
-    WrapperTensor v{whole.name, t.dtype, whole.device, t.sizes, form->coefficients, form->rest, nullptr};
+    WrapperTensor v{whole.name, t.dtype, whole.device, t.sizes, form->coefficients, form->rest};
     for (size_t d = 0; d < v.sizes.size(); ++d)
       if (!t.required_strides.empty() && (v.sizes[d].is_integer(1) || v.sizes[d].is_integer(0)))
         v.strides[d] = t.required_strides[d];  // where any stride is right, the one that eager shows
@@ -125,7 +125,6 @@ class Builder {
     }
     line.range = kernel.range;
     line.grain = kernel.grain;
-    line.scratch_bytes = scratch_bytes(kernel);
     line.scratch_bytes = scratch_bytes(kernel);
     out_->kernels.push_back(std::move(definition));
     out_->lines.push_back(std::move(line));

@@ -20,7 +20,6 @@ struct WrapperTensor {
   Device device;
   std::vector<Expr> sizes, strides;  // elements
   Expr offset;                       // elements from the start of the storage; null means 0
-  const Buffer* buffer = nullptr;    // null for views made for one argument
 };
 
 struct CommentLine {
@@ -82,13 +81,15 @@ struct CopyLine {
   TensorId destination, source;
 };
 
-enum class LineKind : uint8_t {
-#define LITZ_LINE(name, Enumerator, meaning) k##Enumerator,
-#include "litz/wrapper/lines.def"
+template <typename, typename... Lines>
+using LineOneOf = std::variant<Lines...>;
+using WrapperLine = LineOneOf<void
+#define LITZ_LINE(name, Enumerator, meaning) , Enumerator##Line
+#include "litz/wrapper/ops.def"
 #undef LITZ_LINE
-};
-using WrapperLine = std::variant<CommentLine, AllocateLine, ArenaLine, PlaceLine, ReinterpretLine, FreeLine, KernelCallLine, ExternCallLine,
-                                 ReadNumberLine, AssertLine, CopyLine>;
+                              >;
+/// The name in ops.def.
+std::string_view line_name(const WrapperLine& line);
 
 struct WrapperKernel {
   std::string name;
@@ -125,6 +126,9 @@ struct WrapperProgram {
 };
 
 void verify(const WrapperProgram& program);
+/// Complete but for the kernels' sources, which are text of their own: parse_wrapper gives a program that prints and runs the same.
 std::string to_text(const WrapperProgram& program);
+/// UserError with line and column where the text is none.
+std::unique_ptr<WrapperProgram> parse_wrapper(std::string_view text);
 
 }  // namespace litz
