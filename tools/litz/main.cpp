@@ -25,7 +25,10 @@ std::string read_all(const std::string& path) {
 }
 
 /// A text says its own level in its first word.
-std::string level_of(const std::string& text) { return text.rfind("program", 0) == 0 ? "loop" : "graph"; }
+std::string level_of(const std::string& text) {
+  const std::string word = text.substr(0, text.find(' '));
+  return word == "program" ? "loop" : word == "kernel" || word == "wrapper" ? word : "graph";
+}
 
 int fail() {
   std::fprintf(stderr, "litz: %s\n", litz_error_message());
@@ -60,7 +63,7 @@ int main(int argc, char** argv) {
   CLI::App* opt_command = app.add_subcommand("opt", "read the text of one level, run stages, write the text of another");
   opt_command->add_option("input", opt.input, "a file, or - for the standard input");
   opt_command->add_option("-o,--output", opt.output, "a file; without it the standard output");
-  opt_command->add_option("--from", opt.from, "graph or loop; without it the text's first word tells");
+  opt_command->add_option("--from", opt.from, "graph, loop, kernel or wrapper; without it the text's first word tells");
   opt_command->add_option("--to", opt.to, "a stage, or a level: then the last stage that ends in it")->capture_default_str();
   opt_command->add_option("--option", opt.options, "key=value, as in torch.compile's options; may be given again")->allow_extra_args(false);
   opt_command->add_flag("--list", opt.list, "list the stages");

@@ -126,7 +126,7 @@ LITZ_API int litz_program_report(const litz_program* program, char** json);
 /// The wrapper program, a line of text per line.
 LITZ_API int litz_program_text(const litz_program* program, char** text);
 /// JSON: every option with its type, default and meaning.
-/// `litz opt`: reads the text of a level ("graph", "loop"), runs the stages up to and including `last` (a stage or a level) and gives the
+/// `litz opt`: reads the text of a level ("graph", "loop", "kernel", "wrapper"), runs the stages up to and including `last` (a stage or a level) and gives the
 /// text of what that left. No kernel is compiled unless `last` is at or behind compile_kernels.
 LITZ_API int litz_run_on_text(const char* text, const char* from, const char* last, const char* const* options, size_t option_count,
                               char** result);

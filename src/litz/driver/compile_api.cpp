@@ -62,7 +62,7 @@ int litz_run_on_text(const char* text, const char* from, const char* last, const
   return guarded([&] {
     const litz::Options parsed = litz::options_of(options, option_count);
     const auto level = litz::parse_level(from);
-    if (!level) litz::user_error("no level '{}', expected graph or loop", from);
+    if (!level) litz::user_error("no level '{}', expected graph, loop, kernel or wrapper", from);
     return litz::give_text(litz::run_on_text(text, *level, last, parsed), result);
   });
 }

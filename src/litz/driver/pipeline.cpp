@@ -137,7 +137,11 @@ Refused plan_memory_stage(CompileState& s) {
 
 Refused compile_kernels_stage(CompileState& s) {
   std::vector<KernelSource> sources;
-  for (const auto& kernel : s.wrapper->kernels) sources.push_back(kernel.source);
+  for (const auto& kernel : s.wrapper->kernels) {
+    if (kernel.source.text.empty())
+      return Unsupported{fmt::format("kernel {} has no source: the text of a wrapper names kernels only", kernel.name)};
+    sources.push_back(kernel.source);
+  }
   auto compiled = s.device->codegen().compile(sources);
   if (!compiled) return Unsupported{compiled.reason()};
   for (size_t k = 0; k < sources.size(); ++k) s.wrapper->kernels[k].compiled = (*compiled)[k];
@@ -225,18 +229,83 @@ Refused run_stages(CompileState& s, size_t first, size_t last) {
   return {};
 }
 
-/// The device that the graph's tensors live on.
+/// The device of the tensors that are not on the host, if there are any.
+class DeviceChoice {
+ public:
+  void see(const Device& device) {
+    if (device.type != "cpu") type_ = device.type;
+  }
+  DeviceInterface& find(const Options& options) const {
+    DeviceInterface* device = find_device(type_, options.isa);
+    if (!device) user_error("tensors on device '{}', for which this build of Litz has no device", type_);
+    return *device;
+  }
+
+ private:
+  std::string type_ = "cpu";
+};
+
 DeviceInterface& device_of(const Graph& graph, const Options& options) {
-  std::string type = "cpu";
+  DeviceChoice choice;
   auto look = [&](const Node* n) {
-    for (const TensorMeta& t : n->outputs)
-      if (t.device.type != "cpu") type = t.device.type;
+    for (const TensorMeta& t : n->outputs) choice.see(t.device);
   };
   for (const Node* n : graph.inputs) look(n);
   for (const Node* n : graph.nodes) look(n);
-  DeviceInterface* device = find_device(type, options.isa);
-  if (!device) user_error("tensors on device '{}', for which this build of Litz has no device", type);
-  return *device;
+  return choice.find(options);
+}
+
+/// What the text holds becomes the state that the stage which makes such a level leaves.
+void read_text(CompileState& s, std::string_view text, Level level) {
+  DeviceChoice choice;
+  switch (level) {
+    case Level::kGraph:
+      s.graph = parse_graph(text);
+      s.device = &device_of(*s.graph, s.options);
+      break;
+    case Level::kLoop:
+      s.loops = parse_loop_program(text);
+      for (const auto& b : s.loops->buffers()) choice.see(b->device);
+      s.device = &choice.find(s.options);
+      break;
+    case Level::kKernel:
+      s.kernels = parse_kernels(text);
+      for (const auto& kernel : s.kernels)
+        for (const KernelParameter& p : kernel->parameters)
+          if (p.buffer) choice.see(p.buffer->device);
+      s.device = &choice.find(s.options);
+      break;
+    case Level::kWrapper:
+      s.wrapper = parse_wrapper(text);
+      for (const WrapperTensor& t : s.wrapper->tensors) choice.see(t.device);
+      s.device = &choice.find(s.options);
+      break;
+    default: user_error("text of level '{}' cannot be read, expected graph, loop, kernel or wrapper", level_name(level));
+  }
+  verify_level(s, level);
+}
+
+/// The first stage that takes what the text of a level gives.
+size_t first_stage(Level level) {
+  size_t k = 0;
+  if (level == Level::kGraph) return k;
+  while (kStages[k].info.level != level) ++k;
+  if (level == Level::kKernel)
+    while (kStages[k + 1].info.level == level) ++k;  // passes over kernels read the schedule as well
+  return k + 1;                                      // behind the stage that makes the level
+}
+
+/// A stage's name, or a level's: then the last stage before `limit` that ends in it.
+size_t find_stage(std::string_view name, size_t limit) {
+  std::optional<size_t> found;
+  std::string known;
+  for (size_t k = 0; k < std::size(kStages); ++k) {
+    const bool is_named = kStages[k].info.name == name || level_name(kStages[k].info.level) == name;
+    if (is_named && (k < limit || !found)) found = k;
+    known += (known.empty() ? "" : ", ") + std::string(kStages[k].info.name);
+  }
+  if (!found) user_error("no stage or level '{}', stages are: {}", name, known);
+  return *found;
 }
 
 constexpr size_t kLast = std::size(kStages) - 1;
@@ -270,30 +339,19 @@ Result<std::unique_ptr<CompiledGraph>> compile_graph(std::unique_ptr<Graph> grap
 std::string run_on_text(std::string_view text, Level from, std::string_view last, const Options& options) {
   CompileState s;
   s.options = options;
-  size_t first = 0;
-  if (from == Level::kGraph) {
-    s.graph = parse_graph(text);
-    verify(*s.graph);
-    s.device = &device_of(*s.graph, options);
-  } else if (from == Level::kLoop) {
-    s.loops = parse_loop_program(text);
-    verify(*s.loops);
-    s.device = find_device("cpu", options.isa);
-    while (kStages[first].info.level != Level::kLoop) ++first;
-    ++first;  // behind the stage that makes loops
-  } else {
-    user_error("text of level '{}' cannot be read, expected graph or loop", level_name(from));
-  }
-  size_t end = std::size(kStages);
-  for (size_t k = 0; k < std::size(kStages); ++k)
-    if (kStages[k].info.name == last || level_name(kStages[k].info.level) == last) end = k;
-  if (end == std::size(kStages)) {
-    std::string known;
-    for (const Stage& stage : kStages) known += (known.empty() ? "" : ", ") + std::string(stage.info.name);
-    user_error("no stage or level '{}', stages are: {}", last, known);
-  }
-  if (auto refused = run_stages(s, first, end)) user_error("not taken: {}", refused->reason);
-  return level_text(s, kStages[end].info.level);
+  read_text(s, text, from);
+  const size_t first = first_stage(from);
+  const size_t limit = from == Level::kKernel ? first + 1 : std::size(kStages);  // what follows reads the schedule
+  const size_t end = find_stage(last, limit);
+  const StageInfo& stage = kStages[end].info;
+  if (end < first && stage.level != from)
+    user_error("stage {} comes before what text of level {} can go through", stage.name, level_name(from));
+  if (end >= limit)
+    user_error("text of level {} goes as far as {}: {} needs the whole program", level_name(from), kStages[limit - 1].info.name,
+               stage.name);
+  if (end >= first)
+    if (auto refused = run_stages(s, first, end)) user_error("not taken: {}", refused->reason);
+  return level_text(s, stage.level);
 }
 
 }  // namespace litz

@@ -47,7 +47,7 @@ struct CompiledGraph {
   CompileReport report;
 };
 
-/// For the command line: reads the text of a level (graph or loop), runs the stages up to and including `last` (a stage's name, or a
+/// For the command line: reads the text of a level (graph, loop, kernel or wrapper), runs the stages up to and including `last` (a stage's name, or a
 /// level's: then all that end in it) and gives the text of what that left. Throws UserError.
 std::string run_on_text(std::string_view text, Level from, std::string_view last, const Options& options);
 
