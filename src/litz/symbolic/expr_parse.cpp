@@ -237,9 +237,9 @@ Expr parse_expr(ExprContext& context, std::string_view text) { return Parser(con
 Expr parse_expr(ExprContext& context, TextCursor& cursor, const SymbolLookup& lookup) {
   try {
     return Parser(context, cursor, lookup).parse();
-  } catch (const ExprOverflow& overflow) {
-    cursor.refuse(overflow.what());
-  } catch (const InternalError& error) { cursor.refuse(error.what()); }
+  } catch (const ExprOverflow& overflow) { cursor.refuse(overflow.what()); } catch (const InternalError& error) {
+    cursor.refuse(error.what());
+  }
 }
 
 }  // namespace litz
