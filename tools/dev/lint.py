@@ -8,7 +8,7 @@ import sys
 root = pathlib.Path(__file__).resolve().parents[2]
 MAX_LINES = 800
 CODE = {".h", ".c", ".cpp", ".def", ".py", ".sh", ".cmake"}
-DEVICE_NAMES = re.compile(r"\b(cuda|triton|hip|rocm|avx\w*|sse\d?|neon)\b", re.IGNORECASE)
+DEVICE_NAMES = re.compile(r"(?<![a-z])(cuda|triton|hip|rocm|avx\d*|sse\d*|neon)(?![a-z])", re.IGNORECASE)
 DEVICE_FOLDERS = ("src/litz/device/", "src/litz/codegen/")
 MARKS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 VAGUE_NAMES = re.compile(r"(^|_)(utils?|common|helpers?|misc)$")
