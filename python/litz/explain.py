@@ -43,7 +43,7 @@ class Explanation:
             for what in ("library_calls", "extern_calls"):
                 lines += [f"  {what[:-6]}: {op} x{count}" for op, count in sorted(r[what].items())]
             lines += [f"  runs eagerly: {reason}" for reason in r["fallbacks"]]
-            lines += [f"  not fused: {reason}" for reason in r["refusals"]]
+            lines += [f"  not fused: {reason}" for reason in dict.fromkeys(r["refusals"])]
             lines += [f"  {stage}: {ms:.2f} ms" for stage, ms in r["stage_ms"].items()]
             lines += [f"  generated: {path}" for path in r["cpp_paths"]]
         return "\n".join(lines)
