@@ -15,7 +15,7 @@ class FixedTarget : public Target {
         prefers_channels_last_(prefers_channels_last) {}
   std::string_view device_type() const override { return "host"; }
   const TargetFacts& facts() const override { return facts_; }
-  bool prefers_channels_last(DType) const override { return prefers_channels_last_; }
+  bool prefers_channels_last(DType, bool) const override { return prefers_channels_last_; }
 
  private:
   TargetFacts facts_;

@@ -1,7 +1,6 @@
 #include "litz/schedule/decide_layouts.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include "litz/symbolic/size_hint.h"
@@ -44,13 +43,21 @@ std::optional<std::vector<int>> order_of_inputs(const Operation& op, const Buffe
   return stride_order(out.sizes, *best);
 }
 
-/// A library that works in one dimension order wants all its tensors in that order: arguments of its output's rank are asked to follow,
-/// as a wish where their buffer is free, as a demand where it is not (else the library copies them, or answers in their order).
-void ask_arguments_to_follow(LoopProgram& program, const std::function<bool(const Buffer&)>& may_choose) {
+/// A convolution that takes each channel by itself.
+bool is_depthwise(const Operation& op) {
+  const auto* weight = op.arguments.size() > 1 ? std::get_if<ExternTensor>(&op.arguments[1]) : nullptr;
+  return weight && weight->sizes.size() > 2 && weight->sizes[1].is_integer(1);
+}
+
+/// A library that works in one dimension order wants all its tensors in that order: the results get it, and arguments of their rank are
+/// asked to follow, as a wish where their buffer is free, as a demand where it is not (else the library copies them, or answers in
+/// their order).
+void let_libraries_choose(LoopProgram& program, const Target& target) {
   for (Operation* op : program.operations) {
     if (op->kind != OperationKind::kExtern || op->writes_planned_output || op->outputs.empty()) continue;
-    const Layout& wish = op->outputs[0]->layout;
-    if (wish.kind != LayoutKind::kFlexible || wish.order_is_binding || wish.wanted_order.empty() || !may_choose(*op->outputs[0])) continue;
+    Layout& wish = op->outputs[0]->layout;
+    if (wish.kind != LayoutKind::kFlexible || wish.order_is_binding || wish.wanted_order.empty()) continue;
+    if (!target.prefers_channels_last(op->outputs[0]->dtype, is_depthwise(*op))) wish.wanted_order = row_major(wish.wanted_order.size());
     for (auto& argument : op->arguments)
       for_each_tensor(argument, [&](ExternTensor& t) {
         if (t.sizes.size() != wish.wanted_order.size() || !t.required_strides.empty()) return;
@@ -86,14 +93,13 @@ std::vector<int> stride_order(std::span<const Expr> sizes, std::span<const Expr>
 
 bool decide_layouts(LoopProgram& program, const Target& target, bool libraries_choose) {
   ExprContext& context = *program.context;
-  auto may_choose = [&](const Buffer& b) { return libraries_choose && target.prefers_channels_last(b.dtype); };
-  ask_arguments_to_follow(program, may_choose);
+  if (libraries_choose) let_libraries_choose(program, target);
   bool changed = false;
   for (Operation* op : program.operations)
     for (Buffer* b : op->outputs) {
       if (b->layout.kind != LayoutKind::kFlexible) continue;
       std::vector<int> order = row_major(b->sizes.size());
-      const bool follows_wish = b->layout.order_is_binding || may_choose(*b);
+      const bool follows_wish = b->layout.order_is_binding || libraries_choose;
       if (b->layout.wanted_order.size() == b->sizes.size() && follows_wish) order = b->layout.wanted_order;
       else if (op->kind == OperationKind::kScatter) order = stride_order(op->scatter_base->sizes, op->scatter_base->layout.strides);
       else if (op->kind != OperationKind::kExtern)

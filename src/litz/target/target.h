@@ -43,8 +43,8 @@ class Target {
   virtual std::string_view device_type() const = 0;  // PyTorch's name of the device
   virtual const TargetFacts& facts() const = 0;
   virtual InlineLimits inline_limits() const { return {}; }
-  /// Whether convolution libraries work faster on channels-last tensors of this type.
-  virtual bool prefers_channels_last(DType) const { return false; }
+  /// Whether convolution libraries work faster on channels-last tensors of this type; convolutions that take each channel by itself apart.
+  virtual bool prefers_channels_last(DType, bool /*is_depthwise*/) const { return false; }
 };
 
 }  // namespace litz

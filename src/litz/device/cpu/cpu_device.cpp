@@ -18,8 +18,8 @@ int64_t cache_bytes(int name, int64_t fallback) {
   return bytes > 0 ? bytes : fallback;
 }
 
-/// Whether the framework's convolutions have code of their own for 16-bit floats here. Where they do not, they convert, and the
-/// channels-last order is the slower one.
+/// Whether the framework's convolutions have code of their own for 16-bit floats here. Where they do not, those that take
+/// each channel by itself are slower in channels-last order (and the others several times faster).
 bool multiplies_narrow_floats() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
@@ -41,7 +41,9 @@ class CpuTarget : public Target {
   }
   std::string_view device_type() const override { return "cpu"; }
   const TargetFacts& facts() const override { return facts_; }
-  bool prefers_channels_last(DType dtype) const override { return dtype_bytes(dtype) >= 4 || has_narrow_convolutions_; }
+  bool prefers_channels_last(DType dtype, bool is_depthwise) const override {
+    return !is_depthwise || dtype_bytes(dtype) >= 4 || has_narrow_convolutions_;
+  }
 
  private:
   TargetFacts facts_;

@@ -29,7 +29,7 @@ class CudaTarget : public Target {
   }
   std::string_view device_type() const override { return "cuda"; }
   const TargetFacts& facts() const override { return facts_; }
-  bool prefers_channels_last(DType) const override { return true; }
+  bool prefers_channels_last(DType, bool) const override { return true; }
   InlineLimits inline_limits() const override {
     InlineLimits limits;
     limits.max_heavy_users = 4;  // arithmetic is cheaper than memory
