@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "litz/loop/program.h"
+#include "text_changes.h"
 
 namespace litz {
 namespace {
@@ -88,6 +89,30 @@ void expect_refused(std::string_view text, std::string_view message) {
 TEST(ProgramText, MistakesNameTheirLine) {
   expect_refused("program f\n  buffer x : f99[3]\n", "loop ir, line 2");
   expect_refused("program f\n  nonsense\n", "expected program, symbol");
+}
+
+TEST(ProgramText, ListsInsideOneAnotherHaveALimit) {
+  expect_refused("program f\n  return " + std::string(100000, '[') + "\n", "more than 64 lists inside one another");
+}
+
+/// A program, or an exception that says what is wrong.
+void expect_no_crash(const std::string& text, int& parsed) {
+  try {
+    auto program = parse_loop_program(text);
+    ++parsed;
+    const std::string once = to_text(*program);
+    EXPECT_EQ(to_text(*parse_loop_program(once)), once) << text;
+  } catch (const UserError&) {
+  } catch (const InternalError&) {  // from the verifier
+  }
+}
+
+TEST(ProgramText, ChangedTextsAreProgramsOrErrors) {
+  int parsed = 0;
+  test::for_each_truncation(kProgram, [&](const std::string& text) { expect_no_crash(text, parsed); });
+  std::mt19937 random(31);
+  for (int round = 0; round < 2000; ++round) expect_no_crash(test::change_tokens(kProgram, random), parsed);
+  EXPECT_GT(parsed, 50);
 }
 
 TEST(Verify, ALoadBeforeItsDefinitionIsRefused) {

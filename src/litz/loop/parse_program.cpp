@@ -12,6 +12,8 @@ Number number_of(TextCursor& c) {
   return std::visit([](auto v) { return Number::of(v); }, c.number());
 }
 
+constexpr int kMaxDepth = 64;  // of lists: recursion stays on the stack
+
 using DisplayNames = std::unordered_map<std::string, Expr>;
 
 class Parser {
@@ -215,7 +217,7 @@ class Parser {
 
   void parse_body(Body& body);
   Instr parse_instr(TextCursor& c, const Body& body);
-  ExternArgument argument(TextCursor& c);
+  ExternArgument argument(TextCursor& c, int depth = 0);
   ExternTensor tensor(TextCursor& c);
 
   void parse_outputs(TextCursor& c) {
@@ -364,12 +366,13 @@ ExternTensor Parser::tensor(TextCursor& c) {
   return t;
 }
 
-ExternArgument Parser::argument(TextCursor& c) {
+ExternArgument Parser::argument(TextCursor& c, int depth) {
   if (c.accept("%")) return tensor(c);
   if (c.accept("[")) {
+    if (depth >= kMaxDepth) c.refuse(fmt::format("more than {} lists inside one another", kMaxDepth));
     ExternArgumentList list;
     while (!c.accept("]")) {
-      list.push_back(argument(c));
+      list.push_back(argument(c, depth + 1));
       if (!c.peek("]")) c.expect(",");
     }
     return list;
