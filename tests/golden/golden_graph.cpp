@@ -5,6 +5,7 @@
 #include "litz/graph_opt/eliminate_dead_code.h"
 #include "litz/graph_opt/fold_constants.h"
 #include "litz/graph_opt/merge_common_subexpressions.h"
+#include "litz/graph_opt/pad_matrix_products.h"
 #include "litz/graph_opt/remove_no_ops.h"
 #include "litz/support/check.h"
 
@@ -27,6 +28,7 @@ std::string golden_graph(std::string_view pass, std::string_view text) {
   else if (pass == "merge_common_subexpressions") merge_common_subexpressions(*g);
   else if (pass == "fold_constants") fold_constants(*g, any);
   else if (pass == "clean_views") clean_views(*g), eliminate_dead_code(*g);
+  else if (pass == "pad_matrix_products") pad_matrix_products(*g, 16);
   else if (pass == "remove_no_ops") remove_no_ops(*g);
   else user_error("no graph pass named {}", pass);
   verify(*g);

@@ -10,6 +10,7 @@
 #include "litz/graph_opt/clean_views.h"
 #include "litz/graph_opt/eliminate_dead_code.h"
 #include "litz/graph_opt/merge_common_subexpressions.h"
+#include "litz/graph_opt/pad_matrix_products.h"
 #include "litz/graph_opt/remove_no_ops.h"
 #include "litz/kernel/reuse_in_place.h"
 #include "litz/loop/simplify_indices.h"
@@ -41,6 +42,11 @@ void decompose_graph(Graph& graph) { decompose(graph); }
 template <auto Pass>
 Refused graph_stage(CompileState& s) {
   Pass(*s.graph);
+  return {};
+}
+
+Refused pad_matrix_products_stage(CompileState& s) {
+  pad_matrix_products(*s.graph, s.device->target().facts().matrix_row_bytes);
   return {};
 }
 
@@ -160,6 +166,8 @@ const Stage kStages[] = {
     // After decomposition, which adds copies and casts of its own.
     {{"remove_no_ops", Level::kGraph, "ops that change nothing, as seen by the caller, are dropped"}, graph_stage<remove_no_ops>},
     {{"clean_views", Level::kGraph, "chains of views become one"}, graph_stage<clean_views>},
+    {{"pad_matrix_products", Level::kGraph, "large products get the columns that the library's fast kernels ask for"},
+     pad_matrix_products_stage},
     // After decomposition: masks and scalars that every layer builds anew are one value.
     {{"merge_common_subexpressions", Level::kGraph, "equal pure calls are made once"}, graph_stage<merge_common_subexpressions>},
     {{"eliminate_dead_code", Level::kGraph, "calls that nobody needs are dropped"}, graph_stage<eliminate_dead_code>},
