@@ -88,8 +88,10 @@ Refused fuse_stage(CompileState& s) {
   FuseOptions options;
   if (!s.options.fuse) options.max_members = 1;
   const TargetFacts& facts = s.device->target().facts();
-  if (facts.execution == ExecutionModel::kGridOfBlocks) options.min_parallel = 8 * facts.multiprocessors;  // that many programs fill it
-  else options.max_bytes_between_loops = facts.l2_bytes / 2, options.lanes = facts.vector_bytes / 4;
+  if (facts.execution == ExecutionModel::kGridOfBlocks) {
+    options.min_parallel = 8 * facts.multiprocessors;  // that many programs fill it
+    options.rows_may_differ = false;
+  } else options.max_bytes_between_loops = facts.l2_bytes / 2, options.lanes = facts.vector_bytes / 4;
   fuse(s.schedule, options);
   name_groups(s.schedule);
   return {};

@@ -14,7 +14,8 @@
 namespace litz {
 namespace {
 
-constexpr int64_t kSizeFallback = 64;  // a size that was never seen, for estimates
+constexpr int64_t kSizeFallback = 64;    // a size that was never seen, for estimates
+constexpr int64_t kLongPiece = 1 << 16;  // elements that one iteration alone should not have to walk
 
 int64_t bytes_of(const Buffer& b, ExprContext& context) {
   return size_hint(product(context, b.sizes), kSizeFallback) * dtype_bytes(b.dtype);
@@ -66,6 +67,18 @@ int64_t bytes_between_loops(const JoinedMembers& joined, int lanes, ExprContext&
         if (&reader != &writer && !reads_where_written(writer, reader, *b)) most = std::max(most, bytes);
     }
   return most;
+}
+
+/// Whether all members that loop inside an iteration walk the same number of elements.
+bool walks_one_length(const JoinedMembers& joined) {
+  int64_t length = 0;
+  for (const auto& m : joined.members) {
+    if (m.local_axes.empty()) continue;
+    const int64_t own = volume(m.local_axes);
+    if (length && own != length) return false;
+    length = own;
+  }
+  return true;
 }
 
 /// Groups and the edges between them while they are being joined.
@@ -246,11 +259,16 @@ class Fuser {
     if (has_detour(a, b) || has_detour(b, a)) return refuse(a, b, "another kernel lies between them");
     auto joined = join_groups(first, second, context_);
     if (!joined) return refuse(a, b, joined.reason());
-    const int64_t pieces = volume(joined->axes), apart = std::min(volume(first.axes), volume(second.axes));
+    const int64_t pieces = volume(joined->axes), of_first = volume(first.axes), of_second = volume(second.axes);
     int64_t work = 0;
     for (const auto& m : joined->members) work = std::max(work, pieces * volume(m.local_axes));
-    if (pieces < options_.min_parallel && pieces < apart && work >= options_.parallel_work)
-      return refuse(a, b, fmt::format("{} independent iterations for {} elements, alone {}", pieces, work, apart));
+    // Both lose pieces, or the larger one does and each piece that is left takes long.
+    const bool is_long = work / std::max<int64_t>(1, pieces) >= kLongPiece;
+    const bool loses = pieces < std::min(of_first, of_second) || (is_long && pieces < std::max(of_first, of_second));
+    if (loses && pieces < options_.min_parallel && work >= options_.parallel_work)
+      return refuse(a, b, fmt::format("{} independent iterations for {} elements, alone {} and {}", pieces, work, of_first, of_second));
+    if (!options_.rows_may_differ && pieces < std::max(of_first, of_second) && !walks_one_length(*joined))
+      return refuse(a, b, fmt::format("rows of several lengths in each of {} iterations, alone {} and {}", pieces, of_first, of_second));
     if (const int64_t between = bytes_between_loops(*joined, options_.lanes, context_); between > options_.max_bytes_between_loops)
       return refuse(
           a, b, fmt::format("{} bytes pass between their loops in each iteration, limit {}", between, options_.max_bytes_between_loops));

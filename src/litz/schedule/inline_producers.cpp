@@ -64,6 +64,8 @@ BodyCost body_cost(const Body& body) {
   return cost;
 }
 
+constexpr int64_t kCachedPoints = 16384;
+
 int64_t points(std::span<const Expr> axes) {
   int64_t n = 1;
   for (Expr a : axes) n *= std::max<int64_t>(1, size_hint(a.extent(), 64));
@@ -134,7 +136,8 @@ std::optional<std::string> refuse_inlining(const Operation& producer, const Read
   if (cost.is_heavy && (users > limits.max_heavy_users || sites > limits.max_heavy_users))
     return fmt::format("expensive body read at {} places by {} users, limit {}", sites, users, limits.max_heavy_users);
   // One stored result costs a write and a read; several users that each read several inputs of its size cost more.
-  const int wide_reads = count_wide_reads(producer);
+  // What is small is read from a cache.
+  const int wide_reads = points(producer.axes) > kCachedPoints ? count_wide_reads(producer) : 0;
   if (users > 1 && wide_reads > 1) return fmt::format("{} users would each repeat {} reads of its size", users, wide_reads);
   if (users > 1 && cost.reads > limits.max_repeated_reads) return fmt::format("{} users would each repeat {} reads", users, cost.reads);
   if (sites > users && has_wide_reader && cost.reads * sites > 9) return fmt::format("{} places would repeat {} reads", sites, cost.reads);
