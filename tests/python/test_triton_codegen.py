@@ -39,6 +39,15 @@ def masked_softmax(x):
     return torch.softmax(x.masked_fill(~mask, float("-inf")), -1)
 
 
+def batch_norm_of_planes(x, mean, var, w, b):
+    return batch_norm(x.contiguous(memory_format=torch.channels_last), mean, var, w, b)
+
+
+def biased_softmax(x, table, index):
+    bias = table[index.view(-1)].view(9, 9, 3).permute(2, 0, 1).contiguous()
+    return torch.softmax(x + bias, -1)
+
+
 def r(*shape, dtype=torch.float32):
     return torch.randn(*shape, dtype=dtype) if dtype.is_floating_point else torch.randint(-50, 50, shape, dtype=dtype)
 
@@ -79,6 +88,10 @@ PROGRAMS = {
     "embedding": (lambda i, w: F.embedding(i, w), lambda: (torch.randint(0, 10, (4, 7)), r(10, 12))),
     "index_add": (lambda x, i, y: x.index_add(0, i, y), lambda: (r(6, 5), torch.tensor([0, 2, 2, 5]), r(4, 5))),
     "cumsum": (lambda x: x.cumsum(-1), lambda: (r(5, 20),)),
+    "norm_stored_turned": (lambda *a: layer_norm(*a).transpose(1, 2).contiguous(), lambda: (r(2, 40, 96), r(96), r(96))),
+    "batch_norm_of_planes": (batch_norm_of_planes, lambda: (r(2, 3, 200, 200), r(3), r(3).abs() + 0.5, r(3), r(3))),
+    "biased_softmax": (biased_softmax, lambda: (r(500, 3, 9, 9), r(17, 3), torch.randint(0, 17, (9, 9)))),
+    "mean_of_norms": (lambda *a: layer_norm(*a).mean(1), lambda: (r(2, 600, 200), r(200), r(200))),
     "max_pool": (lambda x: F.max_pool2d(x, 3, 2, 1), lambda: (r(2, 3, 9, 9),)),
 }  # fmt: skip
 
@@ -148,3 +161,16 @@ def test_kernels_in_the_interpreter_give_what_eager_gives(sources):
 def test_kernels_compile_for_every_architecture_without_a_gpu(sources, tmp_path):
     failures = run("compile", sources, *TARGETS, TRITON_CACHE_DIR=str(tmp_path))
     assert not failures, "\n".join(f"{k}: {v}" for k, v in failures.items())
+
+
+def test_kernels_keep_enough_programs(sources):
+    """A kernel over many elements that runs in a handful of programs leaves a device idle, whatever it saves in traffic."""
+    for name, least in {"batch_norm_of_planes": 200, "mean_of_norms": 100, "biased_softmax": 100}.items():
+        wrapper = torch.load(sources / f"{name}.pt", weights_only=False)["wrapper"]
+        grids = [int(n) for n in re.findall(r"range (\d+)", wrapper)]
+        assert max(grids) >= least, f"{name}: {grids}"
+
+
+def test_a_normalised_matrix_is_stored_turned_by_whole_sectors(sources):
+    source = torch.load(sources / "norm_stored_turned.pt", weights_only=False)["source"]
+    assert "XBLOCK: tl.constexpr = 16" in source, source

@@ -15,6 +15,8 @@ namespace {
 
 constexpr int64_t kWholeElements = 8192;      // of a row that one block holds in registers
 constexpr int64_t kReductionElements = 2048;  // of a block that reduces
+constexpr int64_t kWideElements = 16384;      // of a block whose rows are read or written across
+constexpr int64_t kSectorRows = 16;           // 32 bytes of two-byte elements
 constexpr int64_t kTileSide = 32;
 
 int64_t power_of_two_at_least(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, n)))); }
@@ -73,7 +75,7 @@ Expr flatten_axes(KernelPlan& plan, const char* name, std::span<const Expr> axes
 }
 
 struct Tile {
-  Expr written, read;  // the axes along which stores and loads are contiguous
+  Expr written, read;  // the axis along which most stores are contiguous, and that of loads or of other stores
 };
 
 Tile find_tile(const KernelPlan& plan, std::span<const Expr> axes) {
@@ -84,7 +86,8 @@ Tile find_tile(const KernelPlan& plan, std::span<const Expr> axes) {
   }
   for (Expr axis : axes) {
     if (axis == tile.written) continue;
-    if (int64_t bytes = unit_stride(plan, axis).load_bytes; bytes > most_loaded) most_loaded = bytes, tile.read = axis;
+    const UnitStride other = unit_stride(plan, axis);
+    if (int64_t bytes = other.load_bytes + other.store_bytes; bytes > most_loaded) most_loaded = bytes, tile.read = axis;
   }
   if (!tile.written || !tile.read) return {};
   const bool is_worth_it = estimate(tile.written.extent()) >= kTileSide / 4 && estimate(tile.read.extent()) >= kTileSide / 4;
@@ -178,22 +181,58 @@ int pointwise_block(const KernelPlan& plan, int64_t elements) {
   return static_cast<int>(std::min(block, power_of_two_at_least(elements)));
 }
 
-bool is_contiguous_along(const KernelPlan& plan, Expr axis, Expr other) {
-  const UnitStride a = unit_stride(plan, axis), b = unit_stride(plan, other);
-  return a.load_bytes * 2 + a.store_bytes >= b.load_bytes * 2 + b.store_bytes;
+/// How members that loop inside an iteration read and write, in bytes an element: contiguous along their own loops (rows lie in memory),
+/// or along an outer axis (a sum of columns; a normalised matrix stored transposed). Loads count twice. What does not move along both is
+/// one access for a whole row and not counted.
+struct Walk {
+  int64_t along = 0, across = 0;
+};
+
+Walk find_walk(const KernelPlan& plan) {
+  Walk walk;
+  for (const PlannedMember& member : plan.members) {
+    std::vector<Expr> local = member.kept;
+    local.insert(local.end(), member.reduced.begin(), member.reduced.end());
+    if (local.empty()) continue;
+    auto count = [&](Expr offset, int64_t bytes) {
+      auto is_unit = [&](Expr axis) {
+        const Expr c = coefficient_of(offset, axis);
+        return c && c.is_integer(1) && estimate(axis.extent()) > 1;
+      };
+      if (std::ranges::none_of(local, [&](Expr axis) { return depends_on(offset, axis); })) return;
+      if (std::ranges::any_of(local, is_unit)) walk.along += bytes;
+      else if (std::ranges::any_of(plan.axes, [&](Expr axis) { return is_unit(axis) && estimate(axis.extent()) >= kSectorRows; }))
+        walk.across += bytes;
+    };
+    for (size_t k = 0; k < member.body.instrs.size(); ++k) {
+      const Instr& instr = member.body.instrs[k];
+      if (instr.op == Op::kLoad && !member.loads[k].is_scratch) count(instr.coordinates[0], 2 * dtype_bytes(instr.dtype));
+    }
+    for (const PlannedStore& store : member.stores) {
+      if (store.buffer && !store.memory.is_scratch) count(store.offset, dtype_bytes(store.buffer->dtype));
+    }
+  }
+  return walk;
 }
 
 struct ReductionBlock {
   int64_t x = 1, r = 1;
 };
 
-ReductionBlock reduction_block(const KernelPlan& plan, Expr r) {
+/// Fewer rows than a memory sector holds would touch each sector several times.
+void widen_to_sectors(ReductionBlock& block) {
+  if (block.r > kWideElements / 4) block.r = kWideElements / kSectorRows;
+  block.x = std::max(block.x, std::min(kSectorRows, kWideElements / block.r));
+}
+
+ReductionBlock reduction_block(const KernelPlan& plan, Expr r, const Walk& walk) {
   const int64_t row = power_of_two_at_least(estimate(r.extent()));
   const bool known = r.extent().is_integer();
   ReductionBlock block;
-  if (plan.blocks.empty() || is_contiguous_along(plan, r, plan.blocks[0].first)) {
+  if (plan.blocks.empty() || walk.along >= walk.across) {
     block.r = known && row <= kWholeElements ? row : kReductionElements;
     block.x = std::max<int64_t>(1, std::min<int64_t>(kReductionElements / 2 / block.r, 64));
+    if (walk.across) widen_to_sectors(block);
   } else {
     block.x = 64;
     block.r = known && row <= 64 ? row : 32;
@@ -207,6 +246,7 @@ ReductionBlock reduction_block(const KernelPlan& plan, Expr r) {
 
 void map_blocks(KernelPlan& plan) {
   share_out_single_member(plan);
+  const Walk walk = find_walk(plan);
   map_outer(plan);
   LocalFlattener(plan).run();
   form_nests(plan);
@@ -215,7 +255,7 @@ void map_blocks(KernelPlan& plan) {
     return;
   }
   if (Expr common = common_local_axis(plan)) {
-    const ReductionBlock block = reduction_block(plan, common);
+    const ReductionBlock block = reduction_block(plan, common, walk);
     if (!plan.blocks.empty()) plan.blocks[0].second = static_cast<int>(block.x);
     if (auto extent = common.extent().as_integer(); extent && *extent <= block.r) {
       plan.whole_axis = common;
