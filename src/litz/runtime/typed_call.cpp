@@ -1,5 +1,8 @@
-// The table of typed functions. An entry belongs here when the function means exactly what the op means for every argument that the
+// The table of typed functions, the same for every device type. An entry belongs here when the function means exactly what the op means for every argument that the
 // entry takes; it saves the dispatcher and the boxing of arguments.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
 #include <array>
 
 #include "litz/runtime/executor.h"
@@ -43,14 +46,25 @@ const TensorSpec* spec_of(const Program& program, Slot slot) {
   return nullptr;
 }
 
-template <typename F>
-F function(const TorchApi& api, const char* name) {
-  return reinterpret_cast<F>(api.find(name));
-}
+/// Where the functions of the program's device type are: in the library that torch's interface is read from, or in the type's own.
+struct Functions {
+  const TorchApi& api;
+  std::string device;
+
+  template <typename F>
+  F find(std::string_view op) const {
+    const std::string name = fmt::format("aoti_torch_{}_{}", device, op);
+    void* found = api.find(name.c_str());
+    if (!found)
+      if (void* library = dlopen(fmt::format("libtorch_{}.so", device).c_str(), RTLD_NOW | RTLD_NOLOAD))
+        found = dlsym(library, name.c_str());
+    return reinterpret_cast<F>(found);
+  }
+};
 
 /// op.out(a, b, *, out)
-NativeCall two_into_out(const TorchApi& api, const ExternLine& line, const char* name) {
-  auto f = function<int (*)(Handle, Handle, Handle)>(api, name);
+NativeCall two_into_out(const Functions& functions, const ExternLine& line, std::string_view name) {
+  auto f = functions.find<int (*)(Handle, Handle, Handle)>(name);
   if (!f || !is_tensor(line, 0) || !is_tensor(line, 1) || !is_tensor(line, 2)) return {};
   return [f](CallFrame& frame) {
     std::array<Handle, 3> t;
@@ -59,8 +73,8 @@ NativeCall two_into_out(const TorchApi& api, const ExternLine& line, const char*
 }
 
 /// op.out(self, a, b, *, beta, alpha, out)
-NativeCall three_into_out(const TorchApi& api, const Program& program, const ExternLine& line, const char* name) {
-  auto f = function<int (*)(Handle, Handle, Handle, Handle, double, double)>(api, name);
+NativeCall three_into_out(const Functions& functions, const Program& program, const ExternLine& line, std::string_view name) {
+  auto f = functions.find<int (*)(Handle, Handle, Handle, Handle, double, double)>(name);
   if (!f || line.arguments.size() != 6 || !is_tensor(line, 0) || !is_tensor(line, 1) || !is_tensor(line, 2) || !is_tensor(line, 5))
     return {};
   const TensorSpec* out = spec_of(program, std::get<TensorArg>(line.arguments[5]).slot);
@@ -93,9 +107,9 @@ struct ShortList {
 };
 
 /// convolution(input, weight, bias?, stride, padding, dilation, transposed, output_padding, groups)
-NativeCall convolution(const TorchApi& api, const ExternLine& line) {
-  auto f = function<int (*)(Handle, Handle, Handle*, const int64_t*, int64_t, const int64_t*, int64_t, const int64_t*, int64_t, int32_t,
-                            const int64_t*, int64_t, int64_t, Handle*)>(api, "aoti_torch_cpu_convolution");
+NativeCall convolution(const Functions& functions, const ExternLine& line) {
+  auto f = functions.find<int (*)(Handle, Handle, Handle*, const int64_t*, int64_t, const int64_t*, int64_t, const int64_t*, int64_t,
+                                  int32_t, const int64_t*, int64_t, int64_t, Handle*)>("convolution");
   const auto& a = line.arguments;
   if (!f || a.size() != 9 || !is_tensor(line, 0) || !is_tensor(line, 1)) return {};
   for (int list : {3, 4, 5, 7})
@@ -119,9 +133,9 @@ NativeCall convolution(const TorchApi& api, const ExternLine& line) {
 }
 
 /// _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, *, attn_mask?, scale?) -> (output, logsumexp)
-NativeCall attention(const TorchApi& api, const ExternLine& line) {
-  auto f = function<int (*)(Handle, Handle, Handle, double, int32_t, Handle*, double*, Handle*, Handle*)>(
-      api, "aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu");
+NativeCall attention(const Functions& functions, const ExternLine& line) {
+  auto f = functions.find<int (*)(Handle, Handle, Handle, double, int32_t, Handle*, double*, Handle*, Handle*)>(
+      "_scaled_dot_product_flash_attention_for_cpu");
   const auto& a = line.arguments;
   if (!f || a.size() != 7 || !is_tensor(line, 0) || !is_tensor(line, 1) || !is_tensor(line, 2)) return {};
   double dropout, scale = 0;
@@ -144,15 +158,16 @@ NativeCall attention(const TorchApi& api, const ExternLine& line) {
 }  // namespace
 
 NativeCall typed_call(const TorchApi& api, const Program& program, const ExternLine& line) {
-  // These functions are the ones of one device type; a program on several says so by more device types.
-  if (program.device_types.size() > 1 || (program.device_types.size() == 1 && program.device_types[0] != "cpu")) return {};
+  // A function belongs to one device type; a program on several says so by more device types.
+  if (program.device_types.size() > 1) return {};
+  const Functions functions{api, program.device_types.empty() ? "cpu" : program.device_types[0]};
   const std::string& op = program.callees.at(line.callee).op;
-  if (op == "aten.mm.out") return two_into_out(api, line, "aoti_torch_cpu_mm_out");
-  if (op == "aten.bmm.out") return two_into_out(api, line, "aoti_torch_cpu_bmm_out");
-  if (op == "aten.addmm.out") return three_into_out(api, program, line, "aoti_torch_cpu_addmm_out");
-  if (op == "aten.baddbmm.out") return three_into_out(api, program, line, "aoti_torch_cpu_baddbmm_out");
-  if (op == "aten.convolution") return convolution(api, line);
-  if (op == "aten._scaled_dot_product_flash_attention_for_cpu") return attention(api, line);
+  if (op == "aten.mm.out") return two_into_out(functions, line, "mm_out");
+  if (op == "aten.bmm.out") return two_into_out(functions, line, "bmm_out");
+  if (op == "aten.addmm.out") return three_into_out(functions, program, line, "addmm_out");
+  if (op == "aten.baddbmm.out") return three_into_out(functions, program, line, "baddbmm_out");
+  if (op == "aten.convolution") return convolution(functions, line);
+  if (op == "aten._scaled_dot_product_flash_attention_for_cpu") return attention(functions, line);
   return {};
 }
 
