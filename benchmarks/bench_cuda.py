@@ -271,6 +271,21 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
+def table(path):
+    """The models of a results file as Markdown."""
+    with open(path) as file:
+        result = json.load(file)
+    columns = [("eager_ms", "eager"), ("inductor_ms", "TorchInductor"), ("litz_ms", "Litz"), ("inductor_graphs_ms", "TorchInductor, graphs"),
+               ("litz_graphs_ms", "Litz, graphs"), ("inductor_gpu_ms", "TorchInductor, GPU"), ("litz_gpu_ms", "Litz, GPU"),
+               ("inductor_first_call_s", "TorchInductor, first call"), ("litz_first_call_s", "Litz, first call")]  # fmt: skip
+    show = lambda value, key: "" if value is None else f"{value:.1f} s" if key.endswith("_s") else f"{value:.2f}"
+    lines = ["| model | " + " | ".join(title for _, title in columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for row in result["models"]:
+        lines.append(f"| {row['name']} | " + " | ".join(show(row.get(key), key) for key, _ in columns) + " |")
+    head = f"{result['gpu']}, torch {result['torch']}, triton {result['triton']}, bfloat16, ms a call:"
+    return "\n".join([head, "", *lines])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", default="bench_cuda.json")
@@ -279,7 +294,11 @@ def main():
     parser.add_argument("--units", default=",".join(UNITS))
     parser.add_argument("--no-graphs", action="store_true", help="leave mode=reduce-overhead out")
     parser.add_argument("--no-peer", action="store_true", help="leave TorchInductor out")
+    parser.add_argument("--table", metavar="FILE", help="print a results file as Markdown and measure nothing")
     options = parser.parse_args()
+    if options.table:
+        print(table(options.table))
+        return 0
     start = time.perf_counter()
     import triton
 
