@@ -1,6 +1,15 @@
 #include "litz/loop/replay.h"
 
 namespace litz {
+namespace {
+
+/// Division of integers: by what a guarded load gives where the guard fails, it would raise although nobody asks for the quotient.
+bool may_trap(const Instr& i) {
+  const bool divides = i.op == Op::kTruncDiv || i.op == Op::kFloorDiv || i.op == Op::kFmod || i.op == Op::kRemainder;
+  return divides && !is_floating(i.dtype);
+}
+
+}  // namespace
 
 std::vector<ValueId> Replay::run(const Body& body, ValueId guard) {
   std::vector<ValueId> values;
@@ -42,6 +51,8 @@ std::vector<ValueId> Replay::run(const Body& body, ValueId guard) {
       default: {
         std::vector<ValueId> operands;
         for (int k = 0; k < op_operands(instr.op); ++k) operands.push_back(at(k));
+        if (guard != kNoValue && may_trap(instr))
+          operands[1] = builder_.where(guard, operands[1], builder_.constant(instr.dtype, Number::of(int64_t{1})));
         values.push_back(builder_.op(instr.op, operands));
       }
     }

@@ -18,7 +18,8 @@ class Replay {
         map_(std::move(map)),
         on_load_(std::move(on_load)) {}
 
-  /// Copies the instructions; loads and checks happen only where `guard` holds (kNoValue: always). Returns the values of all
+  /// Copies the instructions; loads and checks happen only where `guard` holds (kNoValue: always), and integers
+  /// are divided by 1 elsewhere. Returns the values of all
   /// instructions, in order.
   std::vector<ValueId> run(const Body& body, ValueId guard = kNoValue);
 
