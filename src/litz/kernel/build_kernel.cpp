@@ -1,4 +1,6 @@
 // FusedGroup -> Kernel: the steps in order.
+#include <algorithm>
+
 #include "litz/kernel/kernel.h"
 #include "litz/kernel/kernel_plan.h"
 #include "litz/kernel/tree_passes.h"
@@ -74,7 +76,10 @@ Expr scratch_offset(const Kernel& kernel, int scratch) {
 Expr scratch_bytes(const Kernel& kernel) {
   if (kernel.scratch.empty()) return Expr();
   Expr bytes = scratch_offset(kernel, static_cast<int>(kernel.scratch.size()));
-  return bytes.is_integer() && bytes.integer() <= kStackScratchBytes ? Expr() : bytes;
+  // A size with a small range may be a whole number of cache lines for all its values, and still be no number.
+  const bool are_numbers =
+      std::all_of(kernel.scratch.begin(), kernel.scratch.end(), [](const KernelScratch& s) { return s.elements.is_integer(); });
+  return are_numbers && bytes.integer() <= kStackScratchBytes ? Expr() : bytes;
 }
 
 DType accumulator_result_type(const Accumulator& a, int output) {
