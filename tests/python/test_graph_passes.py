@@ -9,7 +9,7 @@ from graph_text import GraphText, argument_text, meta_text, op_name
 from test_decompositions import tool
 
 aten = torch.ops.aten
-PASSES = ["decompose", "remove_no_ops", "clean_views", "merge_common_subexpressions", "eliminate_dead_code"]
+PASSES = ["functionalize_writes", "decompose", "remove_no_ops", "clean_views", "merge_common_subexpressions", "eliminate_dead_code"]
 
 
 class RandomGraph:
@@ -23,7 +23,7 @@ class RandomGraph:
         self.values = {f"%x{i}": t for i, t in enumerate(self.inputs)}
         self.lines, self.schemas = [], set()
         self.steps = [self.pointwise, self.pointwise, self.repeat, self.view, self.view, self.copy, self.cast, self.write, self.activation,
-                      self.reduction]
+                      self.reduction, self.compute_in_place]
 
     def pick(self, condition=lambda t: True):
         names = [n for n, t in self.values.items() if condition(t)]
@@ -49,7 +49,7 @@ class RandomGraph:
     def repeat(self):
         if self.lines:
             name, op, args, kwargs, _ = self.random.choice(self.lines)
-            if op is not aten.copy_.default:
+            if not op._schema.is_mutable:
                 self.call(op, *args, **kwargs)
 
     def view(self):
@@ -81,6 +81,14 @@ class RandomGraph:
     def write(self):
         name = self.random.choice(["%x0", "%x1"])
         self.call(aten.copy_.default, name, self.pick(lambda t: t.shape == (4, 6) and t is not self.values[name]))
+
+    def compute_in_place(self):
+        name = self.pick(lambda t: t.is_floating_point() and t.shape == (4, 6) and t.dtype == torch.float32)
+        op = self.random.choice([aten.add_.Tensor, aten.mul_.Scalar, aten.relu_.default, aten.silu_.default, aten.gt_.Scalar, aten.fill_.Scalar, aten.zero_.default])
+        if op is aten.add_.Tensor:
+            self.call(op, name, self.pick(lambda t: t.shape == (4, 6)), alpha=2)
+        else:
+            self.call(op, name, *([0.5] if op._overloadname == "Scalar" else []))
 
     def activation(self):
         self.call(self.random.choice([aten.silu.default, aten.relu.default, aten.sigmoid.default]), self.pick())
