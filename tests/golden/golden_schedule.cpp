@@ -5,6 +5,7 @@
 #include "litz/schedule/inline_producers.h"
 #include "litz/schedule/meet_required_strides.h"
 #include "litz/schedule/own_scatter_bases.h"
+#include "litz/schedule/split_reduction.h"
 #include "litz/support/check.h"
 #include "scheduled_program.h"
 
@@ -33,6 +34,7 @@ std::string golden_schedule(std::string_view pass, std::string_view text) {
   const test::FixedTarget target({}, true);
   if (pass == "fuse" || pass == "assign_storage") return scheduled(*program, schedule, pass == "assign_storage");
   if (pass == "inline_producers") inline_producers(*program, target, schedule.refusals);
+  else if (pass == "split_reduction") split_reduction(*program, schedule.refusals);
   else if (pass == "own_scatter_bases") own_scatter_bases(*program);
   else if (pass == "decide_layouts") decide_layouts(*program, target);
   else if (pass == "meet_required_strides") meet_required_strides(*program);

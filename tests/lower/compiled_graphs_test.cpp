@@ -5,6 +5,7 @@
 #include "litz/loop/simplify_indices.h"
 #include "litz/lower/lower_graph.h"
 #include "litz/schedule/own_scatter_bases.h"
+#include "litz/schedule/split_reduction.h"
 #include "random_graph.h"
 
 namespace litz {
@@ -18,6 +19,11 @@ std::string compiled_difference(const RandomGraph& random, uint64_t seed) {
   try {
     own_scatter_bases(**program);
     simplify_indices(**program);
+    SplitOptions pieces;
+    pieces.most_pieces = 2 + static_cast<int64_t>(seed % 3);
+    pieces.piece_elements = 1;
+    std::vector<Refusal> refusals;
+    split_reduction(**program, refusals, pieces);
     test::KernelRunner runner(std::move(*program));
     test::RunOptions run;
     if (random.rows) run.sizes["s0"] = *random.rows;

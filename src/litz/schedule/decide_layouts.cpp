@@ -61,6 +61,7 @@ void let_libraries_choose(LoopProgram& program, const Target& target) {
     for (auto& argument : op->arguments)
       for_each_tensor(argument, [&](ExternTensor& t) {
         if (t.sizes.size() != wish.wanted_order.size() || !t.required_strides.empty()) return;
+        if (t.buffer->kind == BufferKind::kConstant) return;  // laid out once, or packed so that nobody else can read it
         Layout& layout = t.buffer->layout;
         if (layout.kind == LayoutKind::kFlexible && layout.wanted_order.empty() && t.coordinates == t.axes)
           layout.wanted_order = wish.wanted_order;
