@@ -347,6 +347,13 @@ RunStatus Executor::run_line(const Line& any, CallState& state, const CallArgume
               return RunStatus::kFrameworkError;
             return RunStatus::kOk;
           },
+          [&](const DataLine& line) {
+            SlotState& slot = state.slots[line.slot];
+            slot.base = -1;
+            slot.spec = line.spec;
+            slot.data = const_cast<std::byte*>(program_->data[static_cast<size_t>(line.data)].data());
+            return RunStatus::kOk;
+          },
           [&](const ArenaLine& line) {
             SlotState& slot = state.slots[line.slot];
             const int64_t one = 1;

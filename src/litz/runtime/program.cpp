@@ -50,6 +50,7 @@ std::string line_text(const Program& p, const Line& any) {
   return std::visit(
       Overloaded{
           [&](const AllocLine& l) { return fmt::format("%{} = alloc {}", l.slot, spec(p, l.spec)); },
+          [&](const DataLine& l) { return fmt::format("%{} = data {}", l.slot, spec(p, l.spec)); },
           [&](const ArenaLine& l) { return fmt::format("%{} = arena n{} bytes {}", l.slot, l.bytes, device(p, l.device)); },
           [&](const ArenaViewLine& l) {
             return fmt::format("%{} = arena_view %{} at n{}: {}", l.slot, l.arena, l.byte_offset, spec(p, l.spec));

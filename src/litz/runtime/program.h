@@ -2,6 +2,7 @@
 // The executor's program: the wrapper IR flattened. Tensors live in numbered slots; every size, stride, offset and range of the
 // program is an entry of one table of int64 that is computed once per tuple of input symbols (and remembered), so that the lines
 // themselves hold only indices. Plain data: it can be written to a package.
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -39,6 +40,11 @@ struct AllocLine {
   Slot slot;
   int32_t spec;
 };  // through the framework's allocator; owned by the slot
+struct DataLine {
+  Slot slot;
+  int32_t data;
+  int32_t spec;
+};  // the bytes of Program::data: read only
 struct ArenaLine {
   Slot slot;
   TableIndex bytes;
@@ -144,8 +150,8 @@ struct CopyLine {
   Slot destination;
   Slot source;
 };  // as Tensor.copy_
-using Line = std::variant<AllocLine, ArenaLine, ArenaViewLine, ViewLine, FreeLine, KernelLine, ExternLine, ComputeLine, AssertLine,
-                          ReadNumberLine, CheckRangeLine, CopyLine>;
+using Line = std::variant<AllocLine, DataLine, ArenaLine, ArenaViewLine, ViewLine, FreeLine, KernelLine, ExternLine, ComputeLine,
+                          AssertLine, ReadNumberLine, CheckRangeLine, CopyLine>;
 
 struct Callee {
   std::string op;      // "aten.addmm.out"
@@ -180,6 +186,7 @@ struct Program {
   std::vector<Slot> argument_slots;  // per argument: its slot, -1 for numbers
   /// Tensors stored with the program; they are passed behind the caller's arguments, so their slots end `argument_slots`.
   std::vector<std::string> constants;
+  std::vector<std::vector<std::byte>> data;  // tensors that the program brings itself, row-major
   std::vector<std::string> device_types;
   std::vector<SymbolSource> symbols;     // symbol k of the table program
   ExprProgram table;                     // symbols -> all entries known at the start

@@ -8,9 +8,10 @@ namespace {
 
 class Builder {
  public:
-  Builder(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels)
+  Builder(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels, const std::unordered_map<std::string, HostTensor>& data)
       : schedule_(schedule),
         kernels_(kernels),
+        data_(data),
         loops_(*schedule.program),
         out_(std::make_unique<WrapperProgram>()) {
     out_->name = loops_.name;
@@ -55,11 +56,19 @@ class Builder {
       out_->inputs.push_back({tensor_of_[b], {}});
     }
     for (const auto& b : loops_.buffers())
-      if (b->kind == BufferKind::kConstant) {
-        tensor_of_[b.get()] = new_tensor(*b);
-        out_->constants.push_back(b->name);
-        out_->constant_tensors.push_back(tensor_of_[b.get()]);
-      }
+      if (b->kind == BufferKind::kConstant) declare_constant(*b);
+  }
+
+  void declare_constant(const Buffer& b) {
+    const TensorId id = tensor_of_[&b] = new_tensor(b);
+    const std::string& name = b.source ? b.source->name : b.name;
+    if (auto data = data_.find(name); data != data_.end()) {
+      out_->lines.push_back(DataLine{id, static_cast<int32_t>(out_->data.size())});
+      out_->data.push_back(data->second);
+      return;
+    }
+    out_->constants.push_back(name);
+    out_->constant_tensors.push_back(id);
   }
 
   /// The tensor that holds a buffer; allocated or made as a view the first time.
@@ -99,6 +108,8 @@ class Builder {
     for (size_t d = 0; d < v.sizes.size(); ++d)
       if (!t.required_strides.empty() && (v.sizes[d].is_integer(1) || v.sizes[d].is_integer(0)))
         v.strides[d] = t.required_strides[d];  // where any stride is right, the one that eager shows
+    for (size_t d = 0; d < v.sizes.size() && v.sizes == whole.sizes && t.required_strides.empty(); ++d)
+      if (v.sizes[d].is_integer(1)) v.strides[d] = whole.strides[d];  // an axis of one element has no stride of its own
     const Expr start = whole.offset ? whole.offset : context().integer(0);
     if (v.sizes == whole.sizes && v.strides == whole.strides && form->rest == start && v.dtype == whole.dtype) return base;
     for (const auto& [known, id] : views_)
@@ -255,6 +266,7 @@ class Builder {
 
   const Schedule& schedule_;
   const std::vector<ScheduledKernel>& kernels_;
+  const std::unordered_map<std::string, HostTensor>& data_;
   const LoopProgram& loops_;
   std::unique_ptr<WrapperProgram> out_;
   std::unordered_map<const Buffer*, TensorId> tensor_of_;
@@ -264,8 +276,9 @@ class Builder {
 
 }  // namespace
 
-std::unique_ptr<WrapperProgram> build_wrapper(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels) {
-  return Builder(schedule, kernels).run();
+std::unique_ptr<WrapperProgram> build_wrapper(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels,
+                                              const std::unordered_map<std::string, HostTensor>& data) {
+  return Builder(schedule, kernels, data).run();
 }
 
 }  // namespace litz

@@ -1,5 +1,7 @@
 #pragma once
 // build_wrapper: a schedule and its kernels become lines: allocate before the first write, call, free after the last use.
+#include <unordered_map>
+
 #include "litz/schedule/fused_group.h"
 #include "litz/wrapper/wrapper.h"
 
@@ -11,6 +13,8 @@ struct ScheduledKernel {
   KernelSource source;
 };
 
-std::unique_ptr<WrapperProgram> build_wrapper(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels);
+/// `data`: constants that become part of the program, by the name of their node; the caller passes the others.
+std::unique_ptr<WrapperProgram> build_wrapper(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels,
+                                              const std::unordered_map<std::string, HostTensor>& data = {});
 
 }  // namespace litz

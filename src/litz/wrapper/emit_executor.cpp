@@ -98,6 +98,11 @@ class Emitter {
 
   void emit(const litz::CommentLine&) {}
   void emit(const AllocateLine& l) { program_.lines.push_back(AllocLine{l.tensor, spec(tensor(l.tensor))}); }
+  void emit(const litz::DataLine& l) {
+    const HostTensor& data = wrapper_.data[static_cast<size_t>(l.data)];
+    program_.lines.push_back(runtime::DataLine{l.tensor, static_cast<int32_t>(program_.data.size()), spec(tensor(l.tensor))});
+    program_.data.emplace_back(data.data, data.data + data.numel() * dtype_bytes(data.dtype));
+  }
   void emit(const litz::ArenaLine& l) {
     if (static_cast<size_t>(l.arena) >= arena_slots_.size()) arena_slots_.resize(l.arena + 1, -1);
     arena_slots_[l.arena] = program_.slot_count++;

@@ -257,6 +257,37 @@ WrapperLine WrapperParser::read<CommentLine>(TextCursor& c) {
 }
 
 template <>
+WrapperLine WrapperParser::read<DataLine>(TextCursor& c) {
+  const TensorId t = declare(c);
+  c.expect("=");
+  const std::string digits = c.quoted();
+  const WrapperTensor& tensor = tensors_.at(t).tensor;
+  std::vector<int64_t> sizes;
+  for (Expr size : tensor.sizes) {
+    if (!size.is_integer() || size.integer() < 0 || size.integer() > static_cast<int64_t>(digits.size()))
+      c.refuse("data of a size that is no number of its digits");
+    sizes.push_back(size.integer());
+  }
+  int64_t bytes = dtype_bytes(tensor.dtype);
+  for (int64_t size : sizes)
+    if ((bytes *= size) > static_cast<int64_t>(digits.size())) break;
+  if (2 * bytes != static_cast<int64_t>(digits.size()))
+    c.refuse(fmt::format("{} digits, expected {} for the tensor's bytes", digits.size(), 2 * bytes));
+  HostTensor data = HostTensor::zeros(tensor.dtype, std::move(sizes));
+  for (size_t k = 0; k < digits.size(); k += 2) {
+    unsigned value = 0;
+    for (char digit : {digits[k], digits[k + 1]}) {
+      if (!((digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f')))
+        c.refuse(fmt::format("'{}' is no digit of 0 to 9 and a to f", digit));
+      value = value * 16 + static_cast<unsigned>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+    }
+    data.data[k / 2] = std::byte{static_cast<unsigned char>(value)};
+  }
+  out_->data.push_back(std::move(data));
+  return DataLine{t, static_cast<int32_t>(out_->data.size()) - 1};
+}
+
+template <>
 WrapperLine WrapperParser::read<ArenaLine>(TextCursor& c) {
   const int64_t number = c.integer();
   if (number != arenas_) c.refuse(fmt::format("arena {}, expected arena {}, the next", number, arenas_));

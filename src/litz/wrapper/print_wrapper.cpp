@@ -134,6 +134,14 @@ class Printer {
   std::string print(const AllocateLine& l, std::string_view name) const {
     return fmt::format("{} {}{}", name, declared(l.tensor), l.escapes ? " escapes" : "");
   }
+  /// The bytes in memory order, two digits each.
+  std::string print(const DataLine& l, std::string_view name) const {
+    const HostTensor& data = p_.data[static_cast<size_t>(l.data)];
+    std::string digits;
+    for (int64_t k = 0; k < data.numel() * dtype_bytes(data.dtype); ++k)
+      fmt::format_to(std::back_inserter(digits), "{:02x}", std::to_integer<unsigned>(data.data[k]));
+    return fmt::format("{} {} = \"{}\"", name, declared(l.tensor), digits);
+  }
   std::string print(const ArenaLine& l, std::string_view name) const {
     return fmt::format("{} {} bytes {} {}", name, l.arena, to_string(l.bytes), device(l.device));
   }

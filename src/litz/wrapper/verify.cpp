@@ -28,6 +28,11 @@ void verify(const WrapperProgram& program) {
   };
   for (const auto& line : program.lines) {
     if (auto* a = std::get_if<AllocateLine>(&line)) define(a->tensor);
+    if (auto* d = std::get_if<DataLine>(&line)) {
+      LITZ_CHECK(d->data >= 0 && static_cast<size_t>(d->data) < program.data.size(), "line {}: data {} of {}", at, d->data,
+                 program.data.size());
+      define(d->tensor);
+    }
     if (auto* p = std::get_if<PlaceLine>(&line)) define(p->tensor);
     if (auto* r = std::get_if<ReinterpretLine>(&line)) use(r->base), define(r->tensor);
     if (auto* c = std::get_if<KernelCallLine>(&line)) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "litz/codegen/backend.h"
+#include "litz/loop/host_tensor.h"
 #include "litz/loop/program.h"
 
 namespace litz {
@@ -29,6 +30,10 @@ struct AllocateLine {
   TensorId tensor;
   bool escapes;
 };
+struct DataLine {
+  TensorId tensor;
+  int32_t data;
+};  // index into WrapperProgram::data
 struct ArenaLine {
   int32_t arena;
   Expr bytes;
@@ -118,8 +123,9 @@ struct WrapperProgram {
   std::vector<std::unique_ptr<OpSchema>> schemas;  // of callees that the graph itself does not name
   std::vector<WrapperTensor> tensors;
   std::vector<WrapperInput> inputs;
-  std::vector<std::string> constants;  // tensors stored with the graph, passed behind the inputs
+  std::vector<std::string> constants;  // tensors stored with the graph, passed behind the inputs: names in the graph
   std::vector<TensorId> constant_tensors;
+  std::vector<HostTensor> data;  // row-major tensors that the program brings itself
   std::vector<WrapperKernel> kernels;
   std::vector<WrapperLine> lines;
   std::vector<WrapperOutput> outputs;
