@@ -279,19 +279,31 @@ PyObject* builder_expr(PyObject* self, PyObject* const* args, Py_ssize_t count) 
   return make_index(expr_type, expr);
 }
 
-PyObject* add_tensor(PyObject* self, PyObject* args, int (*add)(litz_graph*, const char*, const litz_tensor_meta*, int32_t*)) {
-  const char* name;
-  PyObject* meta;
+template <typename Add>
+PyObject* add_tensor(PyObject* self, const char* name, PyObject* meta, Add add) {
   litz_graph* graph = graph_of(self);
-  if (!graph || !PyArg_ParseTuple(args, "sO", &name, &meta)) return nullptr;
+  if (!graph) return nullptr;
   Metas metas(self);
   if (!metas.add(meta)) return nullptr;
   int32_t value;
   if (const int status = add(graph, name, &metas.out[0], &value)) return raise_status(status);
   return make_index(value_type, value);
 }
-PyObject* builder_input(PyObject* self, PyObject* args) { return add_tensor(self, args, litz_graph_input); }
-PyObject* builder_constant(PyObject* self, PyObject* args) { return add_tensor(self, args, litz_graph_constant); }
+PyObject* builder_input(PyObject* self, PyObject* args) {
+  const char* name;
+  PyObject* meta;
+  return PyArg_ParseTuple(args, "sO", &name, &meta) ? add_tensor(self, name, meta, litz_graph_input) : nullptr;
+}
+/// constant(name, meta, address of the first element or 0)
+PyObject* builder_constant(PyObject* self, PyObject* args) {
+  const char* name;
+  PyObject* meta;
+  unsigned long long address;
+  if (!PyArg_ParseTuple(args, "sOK", &name, &meta, &address)) return nullptr;
+  return add_tensor(self, name, meta, [&](litz_graph* graph, const char* text, const litz_tensor_meta* m, int32_t* value) {
+    return litz_graph_constant(graph, text, m, reinterpret_cast<const void*>(address), value);
+  });
+}
 
 PyObject* builder_size_input(PyObject* self, PyObject* args) {
   const char* name;
@@ -431,14 +443,19 @@ PyObject* builder_compile(PyObject* self, PyObject* args) {
     texts.push_back(text_of(PyList_GetItem(options, i)));
     if (!texts.back()) return nullptr;
   }
+  Ref list(PySequence_List(constants));
+  Ref kept(list ? PyTuple_Pack(2, list.get(), torch_objects.keep_constant) : nullptr);
+  if (!kept) return nullptr;
+  const litz_constant_host host = constant_host(kept.get());
   reinterpret_cast<Builder*>(self)->graph = nullptr;
   litz_program* program = nullptr;
   int status;
   Py_BEGIN_ALLOW_THREADS;
-  status = litz_compile(graph, texts.data(), texts.size(), torch_objects.framework, &program);
+  status = litz_compile(graph, texts.data(), texts.size(), &host, torch_objects.framework, &program);
   Py_END_ALLOW_THREADS;
   if (status) return raise_status(status);
-  return wrap_program(program, constants);
+  Ref all(PyList_AsTuple(list.get()));
+  return all ? wrap_program(program, all.get()) : nullptr;
 }
 
 template <typename F>
@@ -462,7 +479,7 @@ PyObject* make_builder_type(PyObject* module) {
       {"symbol", builder_symbol, METH_VARARGS, "symbol(name, unbacked, lower, upper, hint): None for no bound, no hint."},
       {"expr", c_function(builder_expr), METH_FASTCALL, "expr(op, *operands) with the operators of litz_graph_expr."},
       {"input", builder_input, METH_VARARGS, "input(name, meta) -> Value"},
-      {"constant", builder_constant, METH_VARARGS, "constant(name, meta) -> Value"},
+      {"constant", builder_constant, METH_VARARGS, "constant(name, meta, address of its data in host memory or 0) -> Value"},
       {"size_input", builder_size_input, METH_VARARGS, "size_input(name, expr)"},
       {"schema", builder_schema, METH_O, "The number of a schema, given as PyTorch writes it."},
       {"bind", c_function(builder_bind), METH_FASTCALL, "bind(node, what): what an fx node stands for as an argument."},

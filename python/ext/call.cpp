@@ -173,19 +173,23 @@ PyObject* wrap_program(litz_program* program, PyObject* constants) {
     return nullptr;
   }
   self->program = program;
-  self->constants = Py_NewRef(constants);
+  self->constants = PyTuple_New(litz_program_get_shape(program).constant_count);
   self->constant_arguments = new std::vector<litz_call_argument>;
   self->needs = new std::vector<uint8_t>;
   self->shape = litz_program_get_shape(program);
   Ref object(reinterpret_cast<PyObject*>(self));
   for (int32_t i = 0; i < self->shape.argument_count; i++)
     self->needs->push_back(static_cast<uint8_t>(litz_program_argument_need(program, i)));
-  if (PyTuple_Size(constants) != self->shape.constant_count)
-    return PyErr_Format(PyExc_ValueError, "the graph has %d constants, got %zd tensors", self->shape.constant_count,
-                        PyTuple_Size(constants));
-  for (Py_ssize_t i = 0; i < PyTuple_Size(constants); i++) {
+  for (int32_t i = 0; i < self->shape.constant_count; i++) {
+    const int32_t position = litz_program_constant(program, i);
+    if (position >= PyTuple_Size(constants))
+      return PyErr_Format(PyExc_ValueError, "the program takes constant %d of the graph, got %zd tensors", position,
+                          PyTuple_Size(constants));
+    PyObject* constant = PyTuple_GetItem(constants, position);
+    PyTuple_SetItem(self->constants, i, Py_NewRef(constant));  // the others are not needed any more
     litz_call_argument argument{};
-    if (read_argument(PyTuple_GetItem(constants, i), i, LITZ_NEEDS_MEMORY, &argument)) return nullptr;
+    const auto need = static_cast<uint8_t>(litz_program_argument_need(program, self->shape.argument_count + i));
+    if (read_argument(constant, position, need, &argument)) return nullptr;
     self->constant_arguments->push_back(argument);
   }
   return object.release();

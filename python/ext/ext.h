@@ -51,6 +51,7 @@ struct Torch {
   PyObject* autocast_restore = nullptr;  // (token) -> None
   PyObject* handle_of_tensor = nullptr;  // for torch without torch_tensor_from_pyobject: tensor -> capsule of an owned handle
   PyObject* tensor_of_handle = nullptr;  // capsule -> tensor; takes the handle's reference over or copies it, see torch_objects.cpp
+  PyObject* keep_constant = nullptr;     // (list, tensor, dtype number, sizes, strides) -> number in the list, or -1
   litz_framework* framework = nullptr;
 };
 extern Torch torch_objects;
@@ -82,6 +83,8 @@ inline bool is_tensor(PyObject* object) {
 
 // host.cpp: torch.ops through CPython
 const litz_host& host_functions();
+/// How constants are computed while a graph compiles: (list of constants, litz._torch.keep_constant), which must stay alive.
+litz_constant_host constant_host(PyObject* list_and_keeper);
 
 // builder.cpp, call.cpp
 PyObject* make_builder_type(PyObject* module);

@@ -69,20 +69,35 @@ bool read(const litz_argument* from, size_t count, size_t& next, const char* typ
   return static_cast<bool>(out->constant);
 }
 
+/// Where a running call finds its tensors and numbers.
+struct FrameValues {
+  litz_frame* frame;
+  PyObject* number(int64_t index) const { return PyLong_FromLongLong(litz_frame_number(frame, index)); }
+  PyObject* tensor(int64_t index) const {
+    void* handle = litz_frame_tensor(frame, index);
+    if (handle) return tensor_of(handle);
+    if (!PyErr_Occurred()) Py_RETURN_NONE;  // an undefined result of an earlier call
+    return nullptr;
+  }
+};
+
+/// The constants of a graph that is being compiled: a list.
+struct ConstantValues {
+  PyObject* constants;
+  PyObject* number(int64_t) const { return PyErr_Format(PyExc_ValueError, "a size among the arguments of an op on constants"); }
+  PyObject* tensor(int64_t index) const { return Py_XNewRef(PyList_GetItem(constants, static_cast<Py_ssize_t>(index))); }
+};
+
 /// New reference to what the call gets; null with an exception.
-PyObject* make(const Argument& argument, litz_frame* frame) {
+template <typename Values>
+PyObject* make(const Argument& argument, const Values& values) {
   switch (argument.kind) {
-    case LITZ_ARG_EXPR: return PyLong_FromLongLong(litz_frame_number(frame, argument.index));
-    case LITZ_ARG_VALUE: {
-      void* handle = litz_frame_tensor(frame, argument.index);
-      if (handle) return tensor_of(handle);
-      if (!PyErr_Occurred()) Py_RETURN_NONE;  // an undefined result of an earlier call
-      return nullptr;
-    }
+    case LITZ_ARG_EXPR: return values.number(argument.index);
+    case LITZ_ARG_VALUE: return values.tensor(argument.index);
     case LITZ_ARG_LIST: {
       Ref list(PyList_New(static_cast<Py_ssize_t>(argument.elements.size())));
       for (size_t i = 0; list && i < argument.elements.size(); i++) {
-        PyObject* element = make(argument.elements[i], frame);
+        PyObject* element = make(argument.elements[i], values);
         if (!element) return nullptr;
         PyList_SetItem(list.get(), static_cast<Py_ssize_t>(i), element);
       }
@@ -158,23 +173,62 @@ void* prepare_call(const char* op, const char* schema, const litz_argument* argu
   return prepared.release();
 }
 
-int call_now(const PreparedCall& prepared, litz_frame* frame) {
+template <typename Values>
+PyObject* call_with(const PreparedCall& prepared, const Values& values) {
   Ref positional(PyTuple_New(static_cast<Py_ssize_t>(prepared.positional)));
   Ref keywords;
-  if (!positional) return 1;
+  if (!positional) return nullptr;
   if (prepared.positional < prepared.arguments.size()) keywords = Ref(PyDict_New());
   for (size_t i = 0; i < prepared.arguments.size(); i++) {
-    Ref argument(make(prepared.arguments[i], frame));
-    if (!argument) return 1;
+    Ref argument(make(prepared.arguments[i], values));
+    if (!argument) return nullptr;
     if (i < prepared.positional) {
       PyTuple_SetItem(positional.get(), static_cast<Py_ssize_t>(i), argument.release());
     } else {
       PyObject* name = PyTuple_GetItem(prepared.keywords.get(), static_cast<Py_ssize_t>(i - prepared.positional));
-      if (!name || PyDict_SetItem(keywords.get(), name, argument.get())) return 1;
+      if (!name || PyDict_SetItem(keywords.get(), name, argument.get())) return nullptr;
     }
   }
-  Ref result(PyObject_Call(prepared.callable.get(), positional.get(), keywords.get()));
+  return PyObject_Call(prepared.callable.get(), positional.get(), keywords.get());
+}
+
+int call_now(const PreparedCall& prepared, litz_frame* frame) {
+  Ref result(call_with(prepared, FrameValues{frame}));
   return result && Results{frame}.take(result.get()) ? 0 : 1;
+}
+
+/// Calls an op on constants; `pair`: the list of constants and litz._torch.keep_constant.
+bool evaluate_now(PyObject* pair, const char* op, const char* schema, const litz_argument* arguments, size_t count,
+                  litz_constant_result* results, size_t result_count) {
+  PyObject* constants = PyTuple_GetItem(pair, 0);
+  char reason[256];
+  std::unique_ptr<PreparedCall> prepared(static_cast<PreparedCall*>(prepare_call(op, schema, arguments, count, reason, sizeof reason)));
+  Ref made(prepared ? call_with(*prepared, ConstantValues{constants}) : nullptr);
+  const bool is_one = made && is_tensor(made.get());
+  bool done = made && (is_one ? 1 : PySequence_Size(made.get())) == static_cast<Py_ssize_t>(result_count);
+  for (size_t i = 0; done && i < result_count; i++) {
+    Ref tensor(is_one ? Py_NewRef(made.get()) : PySequence_GetItem(made.get(), static_cast<Py_ssize_t>(i)));
+    Ref sizes(PyTuple_New(results[i].rank)), strides(PyTuple_New(results[i].rank));
+    for (int32_t d = 0; d < results[i].rank; d++) {
+      PyTuple_SetItem(sizes.get(), d, PyLong_FromLongLong(results[i].sizes[d]));
+      PyTuple_SetItem(strides.get(), d, PyLong_FromLongLong(results[i].strides[d]));
+    }
+    Ref number(
+        PyObject_CallFunction(PyTuple_GetItem(pair, 1), "OOiOO", constants, tensor.get(), results[i].dtype, sizes.get(), strides.get()));
+    results[i].constant = number ? PyLong_AsLongLong(number.get()) : -1;
+    done = results[i].constant >= 0;
+  }
+  return done;
+}
+
+/// litz_constant_host::evaluate.
+int evaluate_constant(void* context, const char* op, const char* schema, const litz_argument* arguments, size_t count,
+                      litz_constant_result* results, size_t result_count) {
+  const PyGILState_STATE lock = PyGILState_Ensure();
+  const bool done = evaluate_now(static_cast<PyObject*>(context), op, schema, arguments, count, results, result_count);
+  PyErr_Clear();  // an op that fails stays in the graph, where it may raise
+  PyGILState_Release(lock);
+  return done ? 0 : 1;
 }
 
 int64_t suspend_autocast() {
@@ -192,6 +246,8 @@ void restore_autocast(int64_t token) {
 }
 
 }  // namespace
+
+litz_constant_host constant_host(PyObject* list_and_keeper) { return {list_and_keeper, evaluate_constant}; }
 
 const litz_host& host_functions() {
   static const litz_host host = {

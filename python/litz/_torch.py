@@ -81,6 +81,17 @@ def _autocast_restore(token):
             torch.set_autocast_enabled(device, True)
 
 
+def _keep_constant(constants, tensor, dtype, sizes, strides):
+    """Puts what an op made of constants into their list, laid out as the graph expects it: its place, or -1 where it is another tensor."""
+    if tuple(tensor.shape) != sizes or DTYPE_CODES.get(tensor.dtype) != dtype:
+        return -1
+    if tensor.layout is torch.strided and (tensor.stride() != strides or tensor.is_conj() or tensor.is_neg()):
+        made = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device)
+        tensor = made.copy_(tensor)
+    constants.append(tensor)
+    return len(constants) - 1
+
+
 def _library(name):
     return os.path.join(os.path.dirname(torch.__file__), "lib", name)
 
@@ -103,6 +114,7 @@ def initialise():
             is_any_autocast_enabled=torch._C._is_any_autocast_enabled,
             autocast_suspend=_autocast_suspend,
             autocast_restore=_autocast_restore,
+            keep_constant=_keep_constant,
             handle_of_tensor=aoti.unsafe_alloc_void_ptr_from_tensor if hasattr(aoti, "unsafe_alloc_void_ptr_from_tensor") else _no_handles,
             tensor_of_handle=aoti.alloc_tensor_by_stealing_from_void_ptr,
             dlpack_api=torch.Tensor.__dlpack_c_exchange_api__,

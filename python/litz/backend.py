@@ -6,6 +6,7 @@ warned about and counted, or is an error with fallback=error.
 """
 
 import collections
+import contextlib
 import json
 import os
 import sys
@@ -17,6 +18,7 @@ import torch
 import torch._functorch.config
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch._aot_autograd.schemas import OutputType
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from litz import _C, _torch, log, options
 from litz._capture import native_ops
@@ -71,23 +73,57 @@ class _Compile:
         self.programs = []  # per compiled graph: its Program, or None for one that runs eagerly
         self.metadata = None
         self.recorded = None  # what records the graph and replays it
+        self.frozen = {}  # position -> parameter that the program takes for a constant
+        self.thawed = None  # the same graph with parameters as inputs
+        self.saved_strides_are_free = False
+        self.example_inputs = []
         self.inputs = []  # whether each input of the captured graph is a conjugate or negative view
 
     def run(self, gm, example_inputs):
         self.inputs = [isinstance(x, torch.Tensor) and (x.is_conj() or x.is_neg()) for x in example_inputs]
+        self.example_inputs = example_inputs
+        if self.is_freezing() and torch.is_grad_enabled():
+            raise _C.UserError("freezing=True makes parameters constants: found a compile with gradients enabled, expected torch.no_grad() around the call")
         compiler = aot_autograd(
             fw_compiler=self.compile_forward,
             bw_compiler=self.compile_backward,
             inference_compiler=self.compile_inference,
-            partition_fn=_partition,
+            partition_fn=self.partition,
             keep_inference_input_mutations=True,
         )
         with torch._functorch.config.patch(unlift_effect_tokens=True), native_ops():
             wrapped = compiler(gm, example_inputs)
         if len(self.programs) == 1 and self.programs[0] is not None and _needs_no_wrapper(self.metadata, gm, example_inputs):
             counters["handed_off"] += 1
-            return self.recorded or self.programs[0].callable()
+            wrapped = self.callable() if self.frozen else self.recorded or self.callable()
+        self.example_inputs = []
         return wrapped
+
+    def is_freezing(self):
+        return self.options.get("freezing") in ("true", "1")
+
+    def callable(self):
+        """The one program of this compile as a function of the graph's inputs."""
+        native = self.programs[0].callable()
+        if not self.frozen:
+            return native
+
+        def run(*arguments):
+            return native(*arguments) if self.has_frozen(arguments) else self.thawed(list(arguments))
+
+        return run
+
+    def has_frozen(self, arguments):
+        """Whether the parameters are those that the program was compiled with: Dynamo may call it for another module of the same class."""
+        return all(arguments[i] is x or arguments[i].data_ptr() == x.data_ptr() for i, x in self.frozen.items())
+
+    def partition(self, joint, joint_inputs, **kwargs):
+        from functorch.compile import min_cut_rematerialization_partition
+
+        forward, backward = min_cut_rematerialization_partition(joint, joint_inputs, compiler="inductor", **kwargs)
+        # as_strided speaks of storage as eager lays it out: then what is saved must lie so.
+        self.saved_strides_are_free = all(node.target is not torch.ops.aten.as_strided.default for node in backward.graph.nodes)
+        return forward, backward
 
     def compile_inference(self, gm, example_inputs):
         context = torch._guards.TracingContext.try_get()
@@ -95,22 +131,31 @@ class _Compile:
         return self.compile_graph(gm, "inference")
 
     def compile_forward(self, gm, example_inputs):
-        return self.compile_graph(gm, "forward")
+        made = self.compile_graph(gm, "forward", promised=_results_of_the_user() if self.saved_strides_are_free else None)
+        # AOTAutograd traces the backward graph with the strides that the saved tensors really have.
+        context = torch._guards.TracingContext.try_get()
+        if context is not None and context.output_strides is not None and self.programs[-1] is not None:
+            context.output_strides.extend(strides and tuple(strides) for strides in _reports[-1]["output_strides"])
+        return made
 
     def compile_backward(self, gm, example_inputs):
+        _restride_placeholders(gm, example_inputs)
         return self.compile_graph(gm, "backward")
 
-    def compile_graph(self, gm, kind):
+    def compile_graph(self, gm, kind, promised=None):
+        """`promised`: how many of the first results must have eager's strides; None for all."""
         counters["graphs"] += 1
         name = f"{kind}_{counters['graphs']}"
         started = time.perf_counter()
         exported = None
         try:
             lazy = self.lazy_inputs(gm, kind)
-            exported = export(gm, name, kind == "inference", self.outputs_that_are_inputs(gm, kind), lazy)
+            frozen = self.frozen_inputs(gm, kind)
+            exported = export(gm, name, kind == "inference", self.outputs_that_are_inputs(gm, kind), lazy, promised, frozen)
             exported_at = time.perf_counter()
             text = exported.builder.text() if log.wants("graph") else None
-            program = exported.builder.compile([f"{k}={v}" for k, v in self.options.items()], exported.constants)
+            with torch.no_grad(), unset_fake_temporarily(), _without_autocast():
+                program = exported.builder.compile([f"{k}={v}" for k, v in self.options.items()], exported.constants)
         except (_C.Unsupported, RuntimeError) as reason:
             return self.fall_back(gm, name, reason, exported)
         finally:
@@ -134,7 +179,19 @@ class _Compile:
                 arguments[i] = _resolved(arguments[i])
             return call_boxed(arguments)
 
-        made = run_resolved if lazy else run
+        if frozen:
+            self.frozen = frozen
+
+            def thawed(arguments):
+                self.thawed = _Compile({**self.options, "freezing": "false"}).compile_graph(gm, kind)
+                return self.thawed(arguments)
+
+            self.thawed = thawed
+
+        def run_frozen(arguments):
+            return call_boxed(arguments) if self.has_frozen(arguments) else self.thawed(arguments)
+
+        made = run_frozen if frozen else run_resolved if lazy else run
         made._boxed_call = True
         return made
 
@@ -161,6 +218,17 @@ class _Compile:
         if len(placeholders) != len(self.inputs):
             return list(range(len(placeholders)))
         return [i for i, is_lazy in enumerate(self.inputs) if is_lazy]
+
+    def frozen_inputs(self, gm, kind):
+        """Input position -> the parameter or buffer that stands for it from now on, under freezing: what changes it later is not seen."""
+        if kind != "inference" or not self.is_freezing():
+            return {}
+        count = len(_placeholders(gm))
+        written = self.metadata is None or bool(self.metadata.mutated_inp_runtime_indices)
+        if count != len(self.example_inputs) or written or any(self.inputs):
+            return {}  # AOTAutograd has other inputs than the captured graph, or some of them are not what they were
+        frozen = {i: x for i, x in enumerate(self.example_inputs) if _is_part_of_a_module(x)}
+        return {i: x for i, x in frozen.items() if not self.metadata.input_info[i].mutates_data}
 
     def outputs_that_are_inputs(self, gm, kind):
         """Output position -> input position where AOTAutograd returns the input itself and ignores what the graph gives."""
@@ -193,8 +261,8 @@ class _Compile:
         counters["fallbacks"] += 1
         self.programs.append(None)
         _reports.append(
-            dict(name=name, kernels=0, kernel_names=[], library_calls={}, extern_calls={}, refusals=[], bytes_read=0, bytes_written=0, stage_ms={},
-                 cpp_paths=[], fallbacks=[str(reason)], total_ms=0.0)
+            dict(name=name, kernels=0, kernel_names=[], library_calls={}, extern_calls={}, notes=[], refusals=[], bytes_read=0, bytes_written=0,
+                 output_strides=[], stage_ms={}, cpp_paths=[], fallbacks=[str(reason)], total_ms=0.0)
         )  # fmt: skip
         if str(reason) not in _warned:
             _warned.add(str(reason))
@@ -209,10 +277,37 @@ class _Compile:
         return run
 
 
-def _partition(joint, joint_inputs, **kwargs):
-    from functorch.compile import min_cut_rematerialization_partition
+def _is_part_of_a_module(value):
+    """A parameter, or a buffer that Dynamo knows to stay where it is; with its data at hand."""
+    if not isinstance(value, torch.Tensor) or isinstance(value, torch._subclasses.FakeTensor) or value.layout is not torch.strided:
+        return False
+    return isinstance(value, torch.nn.Parameter) or getattr(value, "_dynamo_static_input_type", None) is not None
 
-    return min_cut_rematerialization_partition(joint, joint_inputs, compiler="inductor", **kwargs)
+
+@contextlib.contextmanager
+def _without_autocast():
+    token = _torch._autocast_suspend()
+    try:
+        yield
+    finally:
+        _torch._autocast_restore(token)
+
+
+def _results_of_the_user():
+    """How many results of a forward graph come before the tensors that it saves for the backward graph; None where that is not known."""
+    context = torch._guards.TracingContext.try_get()
+    try:
+        return context.fw_metadata.num_forward
+    except AttributeError:
+        return None
+
+
+def _restride_placeholders(gm, example_inputs):
+    """Saved tensors come as the forward program laid them out: `example_inputs` have their strides, the traced placeholders eager's."""
+    for node, example in zip(_placeholders(gm), example_inputs, strict=True):
+        traced = node.meta.get("val")
+        if isinstance(traced, torch.Tensor) and isinstance(example, torch.Tensor) and traced.shape == example.shape and traced.stride() != example.stride():
+            node.meta["val"] = example
 
 
 def _needs_no_wrapper(meta, gm, example_inputs):

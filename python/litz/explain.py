@@ -42,6 +42,7 @@ class Explanation:
                          f"{r['bytes_read']} bytes read, {r['bytes_written']} bytes written")  # fmt: skip
             for what in ("library_calls", "extern_calls"):
                 lines += [f"  {what[:-6]}: {op} x{count}" for op, count in sorted(r[what].items())]
+            lines += [f"  {note}" for note in r["notes"]]
             lines += [f"  runs eagerly: {reason}" for reason in r["fallbacks"]]
             lines += [f"  not fused: {reason}" for reason in dict.fromkeys(r["refusals"])]
             lines += [f"  {stage}: {ms:.2f} ms" for stage, ms in r["stage_ms"].items()]

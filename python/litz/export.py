@@ -60,14 +60,16 @@ class ExportedGraph:
         self.builder, self.constants, self.opaque = builder, constants, opaque
 
 
-def export(gm, name, is_inference=True, input_outputs=None, lazy_inputs=()):
+def export(gm, name, is_inference=True, input_outputs=None, lazy_inputs=(), promised=None, frozen=None):
     """`input_outputs`: output position -> input position, for outputs that are the very input. `lazy_inputs`: positions of inputs with a
-    conjugate or negative bit, whose memory does not hold their values: the caller resolves them. Raises _C.Unsupported."""
-    return _Exporter(gm, name, input_outputs or {}, lazy_inputs).run(is_inference)
+    conjugate or negative bit, whose memory does not hold their values: the caller resolves them. `promised`: how many
+    of the first outputs have the strides of the metadata; the strides of the others are free where their sizes are numbers (None: all have
+    them). `frozen`: input position -> the tensor that is always passed there. Raises _C.Unsupported."""
+    return _Exporter(gm, name, input_outputs or {}, lazy_inputs, promised, frozen or {}).run(is_inference)
 
 
 class _Exporter:
-    def __init__(self, gm, name, input_outputs, lazy_inputs):
+    def __init__(self, gm, name, input_outputs, lazy_inputs, promised, frozen):
         self.gm = gm
         self.lazy_inputs = lazy_inputs
         self.sizes = Sizes()
@@ -79,6 +81,8 @@ class _Exporter:
         self.opaque = []
         self.sources = {}
         self.input_outputs = input_outputs
+        self.promised = promised
+        self.frozen = frozen
         self.inputs = []
         self.defined = set()  # symbols of run-time numbers that calls have given
 
@@ -103,6 +107,10 @@ class _Exporter:
         builder = self.builder
         if isinstance(value, torch.Tensor):
             bound = builder.input(node.name, self.meta_of(value))
+            if (tensor := self.frozen.get(len(self.inputs))) is not None:
+                self.inputs.append(bound)  # what returns the input returns what was passed
+                with unset_fake_temporarily():
+                    return builder.bind(node, self.constant(f"{node.name}_frozen", tensor.detach()))
         elif isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool):
             bound = value if isinstance(value, int) else self.sizes(value)
             builder.size_input(node.name, builder.integer(bound) if isinstance(bound, int) else bound)
@@ -144,11 +152,12 @@ class _Exporter:
             raise _C.Unsupported("a graph whose output is no tuple")
         for position, output in enumerate(outputs):
             source = self.input_outputs.get(position)
+            has_free_strides = self.promised is not None and position >= self.promised and _has_fixed_sizes(output)
             if source is not None:
                 output = self.inputs[source]
             elif isinstance(output, torch.fx.Node):
                 output = self.builder.bound(output)
-            self.builder.output(output, True)
+            self.builder.output(output, not has_free_strides)
 
     def call_module(self, node):
         raise _C.Unsupported(f"a call of the module {node.target}")
@@ -157,7 +166,8 @@ class _Exporter:
 
     def constant(self, name, tensor):
         self.constants.append(tensor)
-        return self.builder.constant(name, self.meta_of(tensor))
+        is_plain = tensor.device.type == "cpu" and not (tensor.is_conj() or tensor.is_neg())
+        return self.builder.constant(name, self.meta_of(tensor), tensor.data_ptr() if is_plain else 0)
 
     # ---- calls
 
@@ -346,6 +356,11 @@ class _Exporter:
         if found is None:
             found = self.sources[trace] = _last_frame(trace)
         return found
+
+
+def _has_fixed_sizes(output):
+    value = output.meta.get("val") if isinstance(output, torch.fx.Node) else None
+    return isinstance(value, torch.Tensor) and all(type(n) is int for n in (*value.shape, *value.stride(), value.storage_offset()))
 
 
 def _last_frame(trace):

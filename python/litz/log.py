@@ -22,6 +22,8 @@ def compiled(report, graph_text, program):
         _say(program.text())
     if wants("stages"):
         stages = ", ".join(f"{stage} {ms:.2f}" for stage, ms in report["stage_ms"].items())
+        for note in report["notes"]:
+            _say(f"{report['name']}: {note}")
         _say(f"{report['name']}: {report['kernels']} kernels, {sum(report['library_calls'].values())} library calls, "
              f"{sum(report['extern_calls'].values())} extern calls; ms: {stages}; total {report['total_ms']:.2f}")  # fmt: skip
     if wants("report"):

@@ -165,3 +165,12 @@ def test_a_dump_tells_where_the_generated_sources_are(tmp_path):
     (path,) = litz.last_report()["cpp_paths"]
     assert tmp_path in pathlib.Path(path).parents
     assert 'extern "C" void fused_exp_mul' in pathlib.Path(path).read_text()
+
+
+@pytest.mark.parametrize("mode", ["reduce-overhead", "max-autotune"])
+def test_a_mode_that_changes_nothing_says_so(mode, monkeypatch, capfd):
+    monkeypatch.setenv("LITZ_LOG", "stages")
+    torch.compile(lambda x: x + 1, backend="litz", mode=mode)(torch.ones(3))
+    assert litz.last_report()["notes"] == [f"mode={mode}: changes nothing on the device 'cpu'"]
+    assert f"mode={mode}: changes nothing" in capfd.readouterr().err
+    assert f"mode={mode}" in str(litz.explain(lambda x: x + 2, torch.ones(3), options={"mode": mode}))

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "litz/codegen/backend.h"
+#include "litz/graph_opt/fold_constants.h"
 #include "litz/target/target.h"
 
 namespace litz {
@@ -17,6 +18,10 @@ class DeviceInterface {
   virtual std::string_view type() const = 0;  // as in torch.device(type)
   virtual const Target& target() const = 0;
   virtual CodegenBackend& codegen() = 0;
+  /// Lays constant weights out as the device's libraries want them (options.freezing).
+  virtual void pack_weights(Graph& graph, ConstantEvaluator& evaluator) {}
+  /// What this value of the option `mode` changes when compiling for the device, in a few words; empty: nothing.
+  virtual std::string mode_effect(std::string_view mode) const { return {}; }
   /// The command that starts a compiler process of the host language, for devices whose generator needs one.
   virtual void set_worker_command(const std::vector<std::string>& command) {}
 };

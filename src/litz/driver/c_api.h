@@ -99,8 +99,10 @@ LITZ_API int litz_graph_expr(litz_graph* graph, const char* op, const int32_t* o
 // Values are numbers that count from 0.
 LITZ_API int litz_graph_input(litz_graph* graph, const char* name, const litz_tensor_meta* meta, int32_t* value);
 LITZ_API int litz_graph_size_input(litz_graph* graph, const char* name, int32_t expr);
-/// A tensor stored with the graph: passed behind the inputs when the program is called, in the order of these calls.
-LITZ_API int litz_graph_constant(litz_graph* graph, const char* name, const litz_tensor_meta* meta, int32_t* value);
+/// A tensor stored with the graph: passed behind the inputs when the program is called, in the order of these calls (those that
+/// litz_program_constant names). data: its first element in host memory that stays as it is until the graph is compiled, so that what
+/// depends on it alone can be computed then; null where that is not so.
+LITZ_API int litz_graph_constant(litz_graph* graph, const char* name, const litz_tensor_meta* meta, const void* data, int32_t* value);
 /// The number of an op's schema, as PyTorch writes it.
 LITZ_API int litz_graph_schema(litz_graph* graph, const char* text, int32_t* schema);
 /// Every argument of the schema in its order (lists as LITZ_ARG_LIST, then their elements). The results' values count from *first_value,
@@ -117,9 +119,25 @@ LITZ_API int litz_graph_set_inference(litz_graph* graph, int is_inference);
 typedef struct litz_program litz_program;
 typedef struct litz_framework litz_framework;
 
-/// Options are "key=value" texts. Takes the graph over, whatever happens.
-LITZ_API int litz_compile(litz_graph* graph, const char* const* options, size_t option_count, litz_framework* framework,
-                          litz_program** program);
+/// A result of an op on constants: what the graph expects of it, and (set by the host) the number under which the host keeps it.
+typedef struct {
+  int32_t dtype;  // PyTorch's number
+  int32_t rank;
+  const int64_t* sizes;
+  const int64_t* strides;  // elements; the host lays a strided result out so
+  int64_t constant;
+} litz_constant_result;
+/// How constants of the graph are computed while it compiles. LITZ_ARG_VALUE holds a constant's number; results count on from the last
+/// constant. Not 0 where the op cannot be computed: then it stays in the graph.
+typedef struct {
+  void* context;
+  int (*evaluate)(void* context, const char* op, const char* schema, const litz_argument* arguments, size_t argument_count,
+                  litz_constant_result* results, size_t result_count);
+} litz_constant_host;
+
+/// Options are "key=value" texts. Takes the graph over, whatever happens. constants: needed by freezing, may be null.
+LITZ_API int litz_compile(litz_graph* graph, const char* const* options, size_t option_count, const litz_constant_host* constants,
+                          litz_framework* framework, litz_program** program);
 LITZ_API void litz_program_destroy(litz_program* program);
 /// JSON: kernels, library calls, extern calls by op, bytes, time per stage, paths of generated sources.
 LITZ_API int litz_program_report(const litz_program* program, char** json);
@@ -169,15 +187,18 @@ typedef enum { LITZ_RUN_OK, LITZ_RUN_FRAMEWORK_ERROR, LITZ_RUN_INDEX_ERROR, LITZ
 
 typedef struct {
   int32_t argument_count;  // of the caller
-  int32_t constant_count;  // tensors stored with the graph, passed behind them
+  int32_t constant_count;  // tensors stored with the graph that are passed behind them
   int32_t output_count;
 } litz_program_shape;
 LITZ_API litz_program_shape litz_program_get_shape(const litz_program* program);
+/// Which constant (counted by litz_graph_constant, then by litz_constant_host) the program takes at this place.
+LITZ_API int32_t litz_program_constant(const litz_program* program, int32_t place);
 typedef enum {
   LITZ_NEEDS_NUMBER,  // a size
   LITZ_NEEDS_OBJECT,  // a tensor that only calls of the framework and outputs use: `object` alone is read
   LITZ_NEEDS_MEMORY   // a tensor whose memory or sizes are read
 } litz_argument_need;
+/// Constants count on behind the arguments.
 LITZ_API litz_argument_need litz_program_argument_need(const litz_program* program, int32_t argument);
 /// After a failure the outputs are empty and litz_error_message() has the text, unless the host has an exception pending.
 /// owns_arguments: tensors are given up (litz_host::drop_argument, and `object` set to null) as soon as no later line reads them; what

@@ -30,11 +30,12 @@ using litz::guarded;
 
 extern "C" {
 
-int litz_compile(litz_graph* graph, const char* const* options, size_t option_count, litz_framework* framework, litz_program** program) {
+int litz_compile(litz_graph* graph, const char* const* options, size_t option_count, const litz_constant_host* constants,
+                 litz_framework* framework, litz_program** program) {
   std::unique_ptr<litz_graph> owned(graph);
   return guarded([&] {
     const litz::Options parsed = litz::options_of(options, option_count);
-    auto compiled = litz::compile_graph(owned->builder.take(), parsed);
+    auto compiled = litz::compile_graph(owned->builder.take(), parsed, std::move(owned->constants), constants);
     if (!compiled) return litz::refuse(compiled.reason());
     auto made = std::make_unique<litz_program>();
     made->compiled = std::move(compiled.value());

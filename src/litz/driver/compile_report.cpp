@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include "litz/driver/json_text.h"
 #include "litz/driver/pipeline.h"
 
@@ -28,16 +30,22 @@ std::string json_counts(const std::map<std::string, int>& counts) {
   return "{" + out + "}";
 }
 
+std::string json_strides(const std::vector<std::optional<std::vector<int64_t>>>& outputs) {
+  std::vector<std::string> texts;
+  for (const auto& strides : outputs) texts.push_back(strides ? fmt::format("[{}]", fmt::join(*strides, ", ")) : "null");
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
 }  // namespace
 
 std::string to_json(const CompileReport& r) {
   std::string stages;
   for (const auto& [stage, ms] : r.stage_ms) stages += fmt::format("{}{}: {:.4f}", stages.empty() ? "" : ", ", json_text(stage), ms);
   return fmt::format(
-      "{{\"kernels\": {}, \"kernel_names\": {}, \"library_calls\": {}, \"extern_calls\": {}, \"refusals\": {}, \"bytes_read\": {}, "
-      "\"bytes_written\": {}, \"stage_ms\": {{{}}}, \"cpp_paths\": {}}}",
-      r.kernels, json_list(r.kernel_names), json_counts(r.library_calls), json_counts(r.extern_calls), json_list(r.refusals), r.bytes_read,
-      r.bytes_written, stages, json_list(r.cpp_paths));
+      "{{\"kernels\": {}, \"kernel_names\": {}, \"library_calls\": {}, \"extern_calls\": {}, \"notes\": {}, \"refusals\": {}, \"bytes_read\": {}, "
+      "\"bytes_written\": {}, \"output_strides\": {}, \"stage_ms\": {{{}}}, \"cpp_paths\": {}}}",
+      r.kernels, json_list(r.kernel_names), json_counts(r.library_calls), json_counts(r.extern_calls), json_list(r.notes),
+      json_list(r.refusals), r.bytes_read, r.bytes_written, json_strides(r.output_strides), stages, json_list(r.cpp_paths));
 }
 
 }  // namespace litz

@@ -1,6 +1,8 @@
 #pragma once
 // Everything a compile has made so far. Stages read what earlier ones left and fill in their own.
 #include "litz/device/device.h"
+#include "litz/driver/constant_evaluator.h"
+#include "litz/driver/host_evaluator.h"
 #include "litz/driver/pipeline.h"
 #include "litz/kernel/kernel.h"
 #include "litz/loop/program.h"
@@ -13,6 +15,10 @@ struct CompileState {
   Options options;
   DeviceInterface* device = nullptr;
   std::unique_ptr<Graph> graph;
+  ConstantData given_constants;  // the caller's, as far as their data is known
+  HostConstants host_constants;  // numbers of those that the host holds
+  const litz_constant_host* constant_host = nullptr;
+  ConstantData stored_constants;  // what passes computed: part of the program
   std::unique_ptr<LoopProgram> loops;
   Schedule schedule;
   std::vector<std::unique_ptr<Kernel>> kernels;  // one per group of the schedule; null for extern calls

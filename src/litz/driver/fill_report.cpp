@@ -12,7 +12,8 @@ namespace {
 
 /// Libraries that do the heavy arithmetic; every other extern call is an op without native code.
 bool is_library_call(std::string_view op) {
-  constexpr std::string_view kLibrary[] = {"aten.mm", "aten.addmm", "aten.bmm", "aten.baddbmm", "aten.convolution"};
+  constexpr std::string_view kLibrary[] = {
+      "aten.mm", "aten.addmm", "aten.bmm", "aten.baddbmm", "aten.convolution", "mkldnn._convolution_pointwise", "mkldnn._linear_pointwise"};
   for (std::string_view name : kLibrary)
     if (op == name || op.starts_with(std::string(name) + ".")) return true;
   return op.find("scaled_dot_product") != std::string_view::npos || op.find("convolution_backward") != std::string_view::npos;
@@ -85,6 +86,17 @@ void count_group(const FusedGroup& group, const Kernel* kernel, Traffic& read, T
   }
 }
 
+std::optional<std::vector<int64_t>> strides_of(const WrapperProgram& program, const WrapperOutput& output) {
+  const auto* tensor = std::get_if<TensorRef>(&output.value);
+  if (!tensor) return std::nullopt;
+  std::vector<int64_t> strides;
+  for (Expr stride : program.tensors[tensor->id].strides) {
+    if (!stride.is_integer()) return std::nullopt;
+    strides.push_back(stride.integer());
+  }
+  return strides;
+}
+
 }  // namespace
 
 void fill_report(CompileState& s) {
@@ -106,6 +118,12 @@ void fill_report(CompileState& s) {
   }
   for (const Refusal& refusal : s.schedule.refusals)
     r.refusals.push_back(fmt::format("{}: {} with {}: {}", refusal.pass, refusal.first, refusal.second, refusal.reason));
+  if (s.options.mode != Options{}.mode) {
+    const std::string effect = s.device->mode_effect(s.options.mode);
+    r.notes.push_back(fmt::format("mode={}: {}", s.options.mode,
+                                  effect.empty() ? fmt::format("changes nothing on the device '{}'", s.device->type()) : effect));
+  }
+  for (const WrapperOutput& output : s.wrapper->outputs) r.output_strides.push_back(strides_of(*s.wrapper, output));
   for (const FallbackNote& note : s.loops->fallbacks) r.extern_reasons.emplace_back(note.op, note.reason);
 }
 

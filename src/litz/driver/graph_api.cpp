@@ -35,6 +35,20 @@ TensorMeta meta_of(const GraphImport& builder, const litz_tensor_meta& from) {
   return meta;
 }
 
+void keep_data(litz_graph& graph, int32_t value, const void* data) {
+  const Value constant = graph.builder.value(value);
+  HostTensor tensor;
+  tensor.dtype = constant.meta().dtype;
+  for (size_t d = 0; d < constant.meta().rank(); ++d) {
+    const auto size = constant.meta().sizes[d].as_integer(), stride = constant.meta().strides[d].as_integer();
+    if (!size || !stride) return;
+    tensor.sizes.push_back(*size);
+    tensor.strides.push_back(*stride);
+  }
+  tensor.data = static_cast<std::byte*>(const_cast<void*>(data));
+  graph.constants[constant.node->name] = std::move(tensor);
+}
+
 MemoryFormat memory_format_of(int64_t code) {
   switch (code) {
     case 0: return MemoryFormat::kContiguous;
@@ -127,8 +141,12 @@ int litz_graph_size_input(litz_graph* graph, const char* name, int32_t expr) {
   return guarded([&] { return graph->builder.size_input(name, expr), LITZ_OK; });
 }
 
-int litz_graph_constant(litz_graph* graph, const char* name, const litz_tensor_meta* meta, int32_t* value) {
-  return guarded([&] { return *value = graph->builder.constant(name, litz::meta_of(graph->builder, *meta)), LITZ_OK; });
+int litz_graph_constant(litz_graph* graph, const char* name, const litz_tensor_meta* meta, const void* data, int32_t* value) {
+  return guarded([&] {
+    *value = graph->builder.constant(name, litz::meta_of(graph->builder, *meta));
+    if (data) litz::keep_data(*graph, *value, data);
+    return LITZ_OK;
+  });
 }
 
 int litz_graph_schema(litz_graph* graph, const char* text, int32_t* schema) {

@@ -10,6 +10,7 @@
 
 struct litz_graph {
   litz::GraphImport builder;
+  litz::ConstantData constants;
 };
 
 struct litz_program {

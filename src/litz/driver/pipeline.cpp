@@ -1,14 +1,18 @@
 #include "litz/driver/pipeline.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 
 #include "litz/decompose/decompose.h"
+#include "litz/decompose/functionalize_writes.h"
 #include "litz/driver/compile_state.h"
 #include "litz/driver/fill_report.h"
 #include "litz/graph_opt/clean_views.h"
 #include "litz/graph_opt/eliminate_dead_code.h"
+#include "litz/graph_opt/fold_batch_norm.h"
+#include "litz/graph_opt/fold_constants.h"
 #include "litz/graph_opt/merge_common_subexpressions.h"
 #include "litz/graph_opt/pad_matrix_products.h"
 #include "litz/graph_opt/remove_no_ops.h"
@@ -21,6 +25,7 @@
 #include "litz/schedule/inline_producers.h"
 #include "litz/schedule/meet_required_strides.h"
 #include "litz/schedule/own_scatter_bases.h"
+#include "litz/schedule/split_reduction.h"
 #include "litz/wrapper/build_wrapper.h"
 #include "litz/wrapper/emit_executor.h"
 #include "litz/wrapper/plan_memory.h"
@@ -50,6 +55,26 @@ Refused pad_matrix_products_stage(CompileState& s) {
   return {};
 }
 
+Refused fold_constants_stage(CompileState& s) {
+  ReferenceEvaluator evaluator(*s.graph, s.given_constants, s.stored_constants, s.device->type() == Device{}.type);
+  fold_constants(*s.graph, evaluator);
+  return {};
+}
+
+Refused fold_parameters_stage(CompileState& s) {
+  if (!s.constant_host) return {};
+  HostEvaluator evaluator(*s.constant_host, s.host_constants);
+  fold_constants(*s.graph, evaluator);
+  return {};
+}
+
+Refused pack_weights_stage(CompileState& s) {
+  if (!s.constant_host) return {};
+  HostEvaluator evaluator(*s.constant_host, s.host_constants);
+  s.device->pack_weights(*s.graph, evaluator);
+  return {};
+}
+
 Refused lower_graph_stage(CompileState& s) {
   auto loops = lower_graph(*s.graph, LoweringOptions{});
   if (!loops) return Unsupported{loops.reason()};
@@ -69,6 +94,15 @@ Refused simplify_indices_stage(CompileState& s) {
 
 Refused own_scatter_bases_stage(CompileState& s) {
   own_scatter_bases(*s.loops);
+  return {};
+}
+
+Refused split_reduction_stage(CompileState& s) {
+  SplitOptions options;
+  options.exact_only = s.options.numerics == "strict";
+  const TargetFacts& facts = s.device->target().facts();
+  if (facts.execution == ExecutionModel::kGridOfBlocks) options.enough_values = facts.multiprocessors;
+  split_reduction(*s.loops, s.schedule.refusals, options);
   return {};
 }
 
@@ -134,7 +168,7 @@ Refused generate_code_stage(CompileState& s) {
 Refused build_wrapper_stage(CompileState& s) {
   std::vector<ScheduledKernel> scheduled;
   for (size_t k = 0; k < s.kernels.size(); ++k) scheduled.push_back({s.kernels[k].get(), s.sources[k]});
-  s.wrapper = build_wrapper(s.schedule, scheduled);
+  s.wrapper = build_wrapper(s.schedule, scheduled, s.stored_constants);
   return {};
 }
 
@@ -162,12 +196,27 @@ Refused emit_executor_stage(CompileState& s) {
   return {};
 }
 
+bool is_frozen(const Options& options) { return options.freezing; }
+
 /// The whole compiler, in order.
 const Stage kStages[] = {
+    // Before all others: they see one op that writes.
+    {{"functionalize_writes", Level::kGraph, "ops that write become ops that compute and a copy"}, graph_stage<functionalize_writes>},
+    // While the norm is one op.
+    {{"fold_batch_norm", Level::kGraph, "norms with constant statistics become part of constant weights"},
+     graph_stage<fold_batch_norm>,
+     [](const Options& o) { return o.freezing && o.numerics != "strict"; }},
     {{"decompose", Level::kGraph, "composite ops become primitives"}, graph_stage<decompose_graph>},
     // After decomposition, which adds copies and casts of its own.
     {{"remove_no_ops", Level::kGraph, "ops that change nothing, as seen by the caller, are dropped"}, graph_stage<remove_no_ops>},
     {{"clean_views", Level::kGraph, "chains of views become one"}, graph_stage<clean_views>},
+    {{"fold_parameters", Level::kGraph, "what depends on parameters alone is computed now"}, fold_parameters_stage, is_frozen},
+    // Weights that were computed are constants now.
+    {{"pack_weights", Level::kGraph, "constant weights are laid out as libraries want them"}, pack_weights_stage, is_frozen},
+    // The interpreter rounds once where eager's functions may be an ulp away: strict numerics computes at run time.
+    {{"fold_constants", Level::kGraph, "what depends on constants alone is computed now"},
+     fold_constants_stage,
+     [](const Options& o) { return o.numerics != "strict"; }},
     {{"pad_matrix_products", Level::kGraph, "large products get the columns that the library's fast kernels ask for"},
      pad_matrix_products_stage},
     // After decomposition: masks and scalars that every layer builds anew are one value.
@@ -181,6 +230,8 @@ const Stage kStages[] = {
      [](const Options& o) { return o.inline_producers; }},
     // Indices that were loaded from another buffer are expressions now, and their checks can be decided.
     {{"simplify_indices", Level::kLoop, "checks and selects that bounds decide are dropped"}, simplify_indices_stage},
+    // With their producers inside, before layouts: pieces are buffers as any other.
+    {{"split_reduction", Level::kLoop, "long reductions to few values are cut into pieces"}, split_reduction_stage},
     {{"decide_layouts", Level::kLoop, "every buffer gets its strides"}, decide_layouts_stage},
     {{"meet_required_strides", Level::kLoop, "extern calls get the strides that they demand"}, meet_required_strides_stage},
     {{"fuse", Level::kSchedule, "operations that share memory traffic become one kernel"}, fuse_stage},
@@ -328,10 +379,15 @@ std::vector<StageInfo> stage_list() {
   return out;
 }
 
-Result<std::unique_ptr<CompiledGraph>> compile_graph(std::unique_ptr<Graph> graph, const Options& options) {
+Result<std::unique_ptr<CompiledGraph>> compile_graph(std::unique_ptr<Graph> graph, const Options& options, ConstantData constants,
+                                                     const litz_constant_host* host) {
   CompileState s;
   s.options = options;
   s.graph = std::move(graph);
+  s.given_constants = std::move(constants);
+  s.constant_host = host;
+  for (const Node* n : s.graph->nodes)
+    if (n->kind == NodeKind::kConstant) s.host_constants.emplace(n->name, static_cast<int64_t>(s.host_constants.size()));
   verify(*s.graph);
   s.device = &device_of(*s.graph, options);
   if (!options.dump.empty()) {
@@ -342,6 +398,11 @@ Result<std::unique_ptr<CompiledGraph>> compile_graph(std::unique_ptr<Graph> grap
   fill_report(s);
   auto compiled = std::make_unique<CompiledGraph>();
   compiled->program = std::move(s.program);
+  for (const std::string& name : compiled->program->constants) {
+    const auto found = s.host_constants.find(name);
+    LITZ_CHECK(found != s.host_constants.end(), "the program takes a constant '{}', which the graph does not have", name);
+    compiled->constants.push_back(static_cast<int32_t>(found->second));
+  }
   compiled->report = std::move(s.report);
   return compiled;
 }

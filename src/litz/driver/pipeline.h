@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "litz/driver/c_api.h"
+#include "litz/driver/constant_evaluator.h"
 #include "litz/graph/graph.h"
 #include "litz/runtime/program.h"
 #include "litz/support/check.h"
@@ -35,8 +37,11 @@ struct CompileReport {
   std::map<std::string, int> library_calls;                         // op -> calls: matrix products, convolutions, attention
   std::map<std::string, int> extern_calls;                          // op -> calls: ops without native code
   std::vector<std::pair<std::string, std::string>> extern_reasons;  // op, why no lowering took it
+  std::vector<std::string> notes;                                   // what options changed or could not change on this device
   std::vector<std::string> refusals;                                // "pass: first / second: reason"
-  int64_t bytes_read = 0, bytes_written = 0;                        // per call, at the captured sizes
+  /// Strides in elements of every result that is a tensor with strides known at compile time; nullopt for the others.
+  std::vector<std::optional<std::vector<int64_t>>> output_strides;
+  int64_t bytes_read = 0, bytes_written = 0;  // per call, at the captured sizes
   std::vector<std::pair<std::string, double>> stage_ms;
   std::vector<std::string> cpp_paths;  // where generated sources were written, if asked for
 };
@@ -44,6 +49,8 @@ std::string to_json(const CompileReport& report);
 
 struct CompiledGraph {
   std::shared_ptr<runtime::Program> program;
+  /// Which constants, as the host counts them, the program takes.
+  std::vector<int32_t> constants;
   CompileReport report;
 };
 
@@ -51,7 +58,8 @@ struct CompiledGraph {
 /// level's: then all that end in it) and gives the text of what that left. Throws UserError.
 std::string run_on_text(std::string_view text, Level from, std::string_view last, const Options& options);
 
-/// Throws UserError and InternalError; gives the reason where Litz does not take the graph.
-Result<std::unique_ptr<CompiledGraph>> compile_graph(std::unique_ptr<Graph> graph, const Options& options);
+/// Throws UserError and InternalError; gives the reason where Litz does not take the graph. constants: data in host memory, by name.
+Result<std::unique_ptr<CompiledGraph>> compile_graph(std::unique_ptr<Graph> graph, const Options& options, ConstantData constants = {},
+                                                     const litz_constant_host* host = nullptr);
 
 }  // namespace litz

@@ -97,6 +97,10 @@ litz_program_shape litz_program_get_shape(const litz_program* program) {
   return {p.argument_count, static_cast<int32_t>(p.constants.size()), static_cast<int32_t>(p.outputs.size())};
 }
 
+int32_t litz_program_constant(const litz_program* program, int32_t place) {
+  return program->compiled->constants.at(static_cast<size_t>(place));
+}
+
 litz_argument_need litz_program_argument_need(const litz_program* program, int32_t argument) {
   using namespace litz::runtime;
   const Program& p = *program->compiled->program;

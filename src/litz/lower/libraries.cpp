@@ -18,6 +18,11 @@ LoweringResult lower_convolution(Lowering& lowering, const Node& node) {
   return result;
 }
 
+/// The weights are packed: the library gives a tensor of its own, row-major.
+LoweringResult lower_packed_product(Lowering& lowering, const Node& node) {
+  return lowering.extern_call(node, {.writes_planned_output = false, .demands_strides = false, .has_exact_outputs = false});
+}
+
 /// What only the framework does, with eager's strides; known as such and not counted as a fallback.
 LoweringResult lower_library_call(Lowering& lowering, const Node& node) { return lowering.extern_call(node, {}); }
 
@@ -30,6 +35,8 @@ constexpr LoweringEntry kTable[] = {
     {"aten.bmm", lower_matrix_product},
     {"aten.baddbmm", lower_matrix_product},
     {"aten.convolution", lower_convolution},
+    {"mkldnn._convolution_pointwise", lower_convolution},
+    {"mkldnn._linear_pointwise", lower_packed_product},
 };
 
 }  // namespace
