@@ -53,7 +53,8 @@ class CudaDevice : public DeviceInterface {
   const Target& target() const override { return target_; }
   CodegenBackend& codegen() override { return codegen_; }
   std::string mode_effect(std::string_view mode) const override {
-    return mode == "reduce-overhead" || mode == "max-autotune" ? "inference graphs are recorded when they are called first, and replayed" : "";
+    return mode == "reduce-overhead" || mode == "max-autotune" ? "inference graphs are recorded when they are called first, and replayed"
+                                                               : "";
   }
   void set_worker_command(const std::vector<std::string>& command) override { WorkerPool::instance().set_command(command); }
 
