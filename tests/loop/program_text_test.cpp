@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "litz/loop/program.h"
+#include "litz/support/check.h"
 #include "text_changes.h"
 
 namespace litz {
@@ -83,12 +84,13 @@ void expect_refused(std::string_view text, std::string_view message) {
   try {
     parse_loop_program(text);
     FAIL() << "expected: " << message;
-  } catch (const std::exception& e) { EXPECT_NE(std::string_view(e.what()).find(message), std::string_view::npos) << e.what(); }
+  } catch (const UserError& e) { EXPECT_NE(std::string_view(e.what()).find(message), std::string_view::npos) << e.what(); }
 }
 
 TEST(ProgramText, MistakesNameTheirLine) {
   expect_refused("program f\n  buffer x : f99[3]\n", "loop ir, line 2");
   expect_refused("program f\n  nonsense\n", "expected program, symbol");
+  expect_refused("program f\n  buffer x : f32[2] input strides [1, 2]\n", "buffer x has 1 dimensions and 2 strides");
 }
 
 TEST(ProgramText, ListsInsideOneAnotherHaveALimit) {

@@ -269,6 +269,11 @@ TEST_F(Simplify, MalformedTextIsRefusedWithItsColumn) {
   EXPECT_EQ(message("s0 s1"), "expression 's0 s1', column 4: expected an operator or the end, found 's1'");
   EXPECT_EQ(message("FloorDiv(s0)"), "expression 'FloorDiv(s0)', column 13: FloorDiv takes 2 arguments and has 1 before here, found ''");
   EXPECT_EQ(message("s0 // 0"), "expression 's0 // 0', column 8: division by zero before here, found ''");
+  for (std::string_view divided : {"s0 % 0", "Mod(s0, 0)", "FloorDiv(s0, 0)", "CeilDiv(s0, 0)", "ModularIndexing(s0, 0, 2)"})
+    EXPECT_NE(message(divided).find("division by zero before here"), std::string::npos) << message(divided);
+  for (std::string_view mixed : {"s0 or s1 == 2", "s0 == 2 and s1", "not s0", "And(s0 < 3, s1)", "Not(s0)", "select(s0, 1, 2)"})
+    EXPECT_NE(message(mixed).find("expected a condition before here"), std::string::npos) << message(mixed);
+  EXPECT_EQ(message("select(s0 == 2 or s1 == 2, s0 % 2, 1) < 1 and not s0 % 2"), "accepted");
   EXPECT_EQ(message("99999999999999999999"),
             "expression '99999999999999999999', column 1: expected an integer of 64 bits, found '999999999999'");
 }

@@ -70,8 +70,10 @@ std::string node_arguments(const Node& n) {
   // Trailing positional defaults go; keyword-only arguments are named.
   const auto& types = n.op->arguments;
   auto is_default = [&](size_t i) {
-    auto d = default_argument(types[i]);
-    return d && same_argument(*d, n.arguments[i]);
+    try {
+      auto d = default_argument(types[i]);
+      return d && same_argument(*d, n.arguments[i]);
+    } catch (const UserError&) { return false; }  // a default that graph IR cannot say was not left out
   };
   size_t positional = 0;
   while (positional < types.size() && !types[positional].is_kwarg_only) ++positional;

@@ -384,7 +384,9 @@ ExternArgument Parser::argument(TextCursor& c, int depth) {
 
 std::unique_ptr<LoopProgram> parse_loop_program(std::string_view text) {
   auto program = Parser(text).parse();
-  verify(*program);
+  try {
+    verify(*program);
+  } catch (const InternalError& broken_rule) { user_error("the text is no valid program: {}", broken_rule.what()); }
   return program;
 }
 

@@ -12,6 +12,8 @@ struct Function {
   std::string_view name;
   int arity;  // -1: one or more, folded from the left
   Expr (*apply)(std::span<const Expr>);
+  int conditions = 0;    // the first operands that must be conditions
+  bool divides = false;  // by its operands from the second on
 };
 
 // Our names, Python's, SymPy's and PyTorch's (torch.utils._sympy.functions).
@@ -20,17 +22,17 @@ constexpr Function kFunctions[] = {
     {"Min", -1, [](std::span<const Expr> a) { return min(a[0], a[1]); }},
     {"max", -1, [](std::span<const Expr> a) { return max(a[0], a[1]); }},
     {"Max", -1, [](std::span<const Expr> a) { return max(a[0], a[1]); }},
-    {"And", -1, [](std::span<const Expr> a) { return logical_and(a[0], a[1]); }},
-    {"Or", -1, [](std::span<const Expr> a) { return logical_or(a[0], a[1]); }},
-    {"Not", 1, [](std::span<const Expr> a) { return logical_not(a[0]); }},
-    {"select", 3, [](std::span<const Expr> a) { return select(a[0], a[1], a[2]); }},
-    {"Where", 3, [](std::span<const Expr> a) { return select(a[0], a[1], a[2]); }},
-    {"Mod", 2, [](std::span<const Expr> a) { return mod(a[0], a[1]); }},
-    {"PythonMod", 2, [](std::span<const Expr> a) { return mod(a[0], a[1]); }},
-    {"FloorDiv", 2, [](std::span<const Expr> a) { return floor_div(a[0], a[1]); }},
-    {"CleanDiv", 2, [](std::span<const Expr> a) { return floor_div(a[0], a[1]); }},
-    {"CeilDiv", 2, [](std::span<const Expr> a) { return ceil_div(a[0], a[1]); }},
-    {"ModularIndexing", 3, [](std::span<const Expr> a) { return mod(floor_div(a[0], a[1]), a[2]); }},
+    {"And", -1, [](std::span<const Expr> a) { return logical_and(a[0], a[1]); }, 2},
+    {"Or", -1, [](std::span<const Expr> a) { return logical_or(a[0], a[1]); }, 2},
+    {"Not", 1, [](std::span<const Expr> a) { return logical_not(a[0]); }, 1},
+    {"select", 3, [](std::span<const Expr> a) { return select(a[0], a[1], a[2]); }, 1},
+    {"Where", 3, [](std::span<const Expr> a) { return select(a[0], a[1], a[2]); }, 1},
+    {"Mod", 2, [](std::span<const Expr> a) { return mod(a[0], a[1]); }, 0, true},
+    {"PythonMod", 2, [](std::span<const Expr> a) { return mod(a[0], a[1]); }, 0, true},
+    {"FloorDiv", 2, [](std::span<const Expr> a) { return floor_div(a[0], a[1]); }, 0, true},
+    {"CleanDiv", 2, [](std::span<const Expr> a) { return floor_div(a[0], a[1]); }, 0, true},
+    {"CeilDiv", 2, [](std::span<const Expr> a) { return ceil_div(a[0], a[1]); }, 0, true},
+    {"ModularIndexing", 3, [](std::span<const Expr> a) { return mod(floor_div(a[0], a[1]), a[2]); }, 0, true},
     {"Eq", 2, [](std::span<const Expr> a) { return eq(a[0], a[1]); }},
     {"Ne", 2, [](std::span<const Expr> a) { return ne(a[0], a[1]); }},
     {"Lt", 2, [](std::span<const Expr> a) { return lt(a[0], a[1]); }},
@@ -94,20 +96,20 @@ class Parser {
 
   Expr disjunction() {
     Expr result = conjunction();
-    while (take("or")) result = logical_or(result, conjunction());
+    while (take("or")) result = logical_or(condition(result), condition(conjunction()));
     return result;
   }
 
   Expr conjunction() {
     Expr result = negation();
-    while (take("and")) result = logical_and(result, negation());
+    while (take("and")) result = logical_and(condition(result), condition(negation()));
     return result;
   }
 
   Expr negation() {
     bool is_negated = false;
     while (take("not")) is_negated = !is_negated;
-    return is_negated ? logical_not(comparison()) : comparison();
+    return is_negated ? logical_not(condition(comparison())) : comparison();
   }
 
   Expr comparison() {
@@ -147,9 +149,16 @@ class Parser {
     }
   }
 
-  Expr divide(Expr a, Expr b, Expr (*operation)(Expr, Expr)) {
-    if (b.is_integer(0)) fail("division by zero before here");
-    return operation(a, b);
+  Expr divide(Expr a, Expr b, Expr (*operation)(Expr, Expr)) { return operation(a, divisor(b)); }
+
+  Expr divisor(Expr e) {
+    if (e.is_integer(0)) fail("division by zero before here");
+    return e;
+  }
+
+  Expr condition(Expr e) {
+    if (e.range().lower < 0 || e.range().upper > 1) fail("expected a condition before here");
+    return e;
   }
 
   Expr unary() {
@@ -208,6 +217,10 @@ class Parser {
     std::vector<Expr> arguments{disjunction()};
     while (take(",")) arguments.push_back(disjunction());
     expect(")");
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (function.arity < 0 ? function.conditions > 0 : static_cast<int>(i) < function.conditions) condition(arguments[i]);
+      if (function.divides && i > 0) divisor(arguments[i]);
+    }
     if (function.arity < 0) {
       Expr result = arguments[0];
       for (size_t i = 1; i < arguments.size(); ++i) {
