@@ -1,248 +1,28 @@
-// Random groups of pointwise operations, reductions and scans over random types, shapes and layouts: compiled code agrees with the
-// reference interpreter, for lengths around the lanes and for any cuts of the range. A failure prints the program.
+// Random programs: compiled code agrees with the reference interpreter, for lengths around the lanes and for any cuts of the range.
+// A failure prints the program.
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "kernel_runner.h"
+#include "random_program.h"
 
 namespace litz::test {
 namespace {
 
-/// Writes the text of a random program. Ops are continuous, so that a rounding more or less does not show.
-class ProgramWriter {
- public:
-  explicit ProgramWriter(uint64_t seed) : random_(seed) {}
-
-  std::string run() {
-    const int rank = 1 + pick(3);
-    for (int d = 0; d < rank; ++d) sizes_.push_back(pick(2) ? symbol() : std::to_string(length()));
-    const int inputs = 1 + pick(3);
-    for (int k = 0; k < inputs; ++k) add_input();
-    const int operations = 1 + pick(4);
-    for (int k = 0; k < operations; ++k) {
-      if (pick(3) == 0) add_reduction();
-      else if (pick(6) == 0) add_scan();
-      else add_pointwise();
-    }
-    std::string text = "program f\n";
-    for (const auto& [name, value] : values) text += fmt::format("  symbol {} size in [1, inf] hint {}\n", name, value);
-    text += buffers_ + "  parameters ";
-    for (size_t k = 0; k < parameters_.size(); ++k) text += (k ? ", " : "") + parameters_[k];
-    text += "\n" + operations_ + "  return ";
-    for (size_t k = 0; k < outputs_.size(); ++k) text += (k ? ", " : "") + outputs_[k];
-    return text + "\n";
-  }
-
-  std::map<std::string, int64_t> values;  // of the symbols
-
- private:
-  struct Known {
-    std::string name, dtype;
-    std::vector<std::string> sizes;  // "1" where broadcast
-  };
-
-  int pick(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
-  int64_t length() {
-    static constexpr int64_t kLengths[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 65};
-    return kLengths[pick(15)];
-  }
-  std::string symbol() {
-    std::string name = fmt::format("s{}", values.size());
-    values[name] = length();
-    parameters_.push_back("(" + name + ")");
-    return name;
-  }
-  std::string float_type() {
-    static constexpr const char* kTypes[] = {"f32", "f32", "f32", "bf16", "f16", "f64"};
-    return kTypes[pick(6)];
-  }
-
-  /// Dense strides in a random order of dimensions.
-  std::string strides(const std::vector<std::string>& sizes) {
-    std::vector<int> order(sizes.size());
-    for (size_t d = 0; d < order.size(); ++d) order[d] = static_cast<int>(d);
-    if (pick(2)) std::shuffle(order.begin(), order.end(), random_);
-    std::vector<std::string> out(sizes.size());
-    std::string stride = "1";
-    for (size_t k = order.size(); k-- > 0;) {
-      out[order[k]] = stride;
-      stride = stride == "1" ? sizes[order[k]] : fmt::format("{}*{}", stride, sizes[order[k]]);
-    }
-    return fmt::format("[{}]", fmt::join(out, ", "));
-  }
-
-  void add_input() {
-    std::vector<std::string> sizes = sizes_;
-    for (std::string& s : sizes) {
-      if (pick(4) == 0) s = "1";
-    }
-    static constexpr const char* kOther[] = {"i64", "i32", "u8", "bool"};
-    Known input{fmt::format("x{}", parameters_.size()), pick(4) ? float_type() : kOther[pick(4)], sizes};
-    buffers_ += fmt::format("  buffer {} : {}[{}] input strides {}\n", input.name, input.dtype, fmt::join(sizes, ", "), strides(sizes));
-    parameters_.push_back("%" + input.name);
-    known_.push_back(input);
-  }
-
-  Known output(std::string dtype, std::vector<std::string> sizes) {
-    Known b{fmt::format("y{}", known_.size()), std::move(dtype), std::move(sizes)};
-    const bool escapes = pick(2);
-    if (escapes) {
-      buffers_ +=
-          fmt::format("  buffer {} : {}[{}] strides {} promised escapes\n", b.name, b.dtype, fmt::join(b.sizes, ", "), strides(b.sizes));
-      outputs_.push_back("%" + b.name);
-    } else {
-      buffers_ += fmt::format("  buffer {} : {}[{}] flexible\n", b.name, b.dtype, fmt::join(b.sizes, ", "));
-      pending_ = b.name;
-    }
-    return b;
-  }
-
-  std::string coordinates(const Known& b, const std::vector<std::string>& axes) {
-    std::vector<std::string> out;
-    for (size_t d = 0; d < axes.size(); ++d) {
-      const bool flips = pick(12) == 0;
-      out.push_back(b.sizes[d] == "1" ? "0" : flips ? fmt::format("{} - 1 - {}", b.sizes[d], axes[d]) : axes[d]);
-    }
-    return fmt::format("[{}]", fmt::join(out, ", "));
-  }
-
-  /// Appends instructions of an expression tree in `dtype`; gives the value's number.
-  int tree(std::string& body, int& next, const std::string& dtype, const std::vector<std::string>& axes, int depth) {
-    if (depth == 0 || pick(4) == 0) {
-      if (pick(6) == 0) {
-        body += fmt::format("    v{} = constant {} : {}\n", next, 0.25 * (pick(9) - 4), dtype);
-        return next++;
-      }
-      const Known& b = known_[pick(static_cast<int>(known_.size()))];
-      body += fmt::format("    v{} = load {} {}\n", next++, b.name, coordinates(b, axes));
-      if (b.dtype == dtype) return next - 1;
-      body += fmt::format("    v{} = cast{} v{} : {}\n", next, pick(3) ? "" : "_kept", next - 1, dtype);
-      return next++;
-    }
-    static constexpr const char* kUnary[] = {"tanh", "sigmoid", "relu", "abs", "neg", "erf", "sin"};
-    static constexpr const char* kBinary[] = {"add", "sub", "minimum", "maximum", "mul"};
-    const int a = tree(body, next, dtype, axes, depth - 1);
-    if (pick(2)) {
-      body += fmt::format("    v{} = {} v{}\n", next, kUnary[pick(7)], a);
-      return next++;
-    }
-    const int b = tree(body, next, dtype, axes, depth - 1);
-    body += fmt::format("    v{} = {} v{} v{}\n", next, kBinary[pick(5)], a, b);
-    return next++;
-  }
-
-  void add_pointwise() {
-    std::vector<std::string> axes, ranges;
-    for (size_t d = 0; d < sizes_.size(); ++d) {
-      axes.push_back(fmt::format("i{}", d));
-      ranges.push_back(fmt::format("i{} < {}", d, sizes_[d]));
-    }
-    const std::string dtype = float_type();
-    std::string body;
-    int next = 0;
-    const int value = tree(body, next, dtype, axes, 1 + pick(4));
-    Known out = output(dtype, sizes_);
-    operations_ += fmt::format("  op f{} pointwise ({}) -> {} {{\n{}    yield v{}\n  }}\n", known_.size(), fmt::join(ranges, ", "),
-                               out.name, body, value);
-    finish(out);
-  }
-
-  void add_reduction() {
-    static constexpr const char* kKinds[] = {"sum", "max", "min", "welford", "arg_max"};
-    const std::string kind = kKinds[pick(5)];
-    std::vector<std::string> axes(sizes_.size()), kept, reduced, out_sizes = sizes_;
-    for (size_t d = 0; d < sizes_.size(); ++d) {
-      const bool reduces = pick(2) || (d + 1 == sizes_.size() && reduced.empty());
-      axes[d] = fmt::format("{}{}", reduces ? 'r' : 'i', d);
-      (reduces ? reduced : kept).push_back(fmt::format("{} < {}", axes[d], sizes_[d]));
-      if (!reduces) continue;
-      kept.push_back(fmt::format("k{} < 1", d));
-      out_sizes[d] = "1";
-    }
-    std::string body;
-    int next = 0;
-    const int value = tree(body, next, "f32", axes, pick(3));
-    const bool is_arg = kind == "arg_max";
-    std::string index;
-    if (is_arg) {
-      std::string position = "0";
-      for (size_t d = 0; d < sizes_.size(); ++d) {
-        if (axes[d][0] == 'r') position = fmt::format("({})*{} + {}", position, sizes_[d], axes[d]);
-      }
-      body += fmt::format("    v{} = index_expr {} : i64\n", next, position);
-      index = fmt::format(", v{}", next);
-    }
-    if (is_arg && !is_exact(body)) return;  // what is nearly equal may be found in another place
-    Known out = output(is_arg ? "i64" : "f32", out_sizes);
-    std::string outs = out.name;
-    if (kind == "welford") {
-      Known m2{fmt::format("z{}", known_.size()), "f32", out_sizes};
-      buffers_ +=
-          fmt::format("  buffer {} : f32[{}] strides {} promised escapes\n", m2.name, fmt::join(out_sizes, ", "), strides(out_sizes));
-      outputs_.push_back("%" + m2.name);
-      outs += ", " + m2.name;
-    }
-    operations_ += fmt::format("  op r{} reduction {} f32 ({} ; {}) -> {} {{\n{}    yield v{}{}\n  }}\n", known_.size(), kind,
-                               fmt::join(kept, ", "), fmt::join(reduced, ", "), outs, body, value, index);
-    finish(out);
-  }
-
-  static bool is_exact(const std::string& body) {
-    for (const char* op : {"tanh", "sigmoid", "erf", "sin", "add", "sub", "mul", " y", " z"}) {
-      if (body.find(op) != std::string::npos) return false;
-    }
-    return true;
-  }
-
-  void add_scan() {
-    std::vector<std::string> axes, ranges;
-    for (size_t d = 0; d < sizes_.size(); ++d) {
-      axes.push_back(fmt::format("i{}", d));
-      ranges.push_back(fmt::format("i{} < {}", d, sizes_[d]));
-    }
-    std::string body;
-    int next = 0;
-    const int value = tree(body, next, "f32", axes, pick(2));
-    Known out = output("f32", sizes_);
-    operations_ += fmt::format("  op s{} scan sum f32 along {} ({}) -> {} {{\n{}    yield v{}\n  }}\n", known_.size(),
-                               pick(static_cast<int>(sizes_.size())), fmt::join(ranges, ", "), out.name, body, value);
-    finish(out);
-  }
-
-  /// The last buffer is always seen.
-  void finish(const Known& out) {
-    known_.push_back(out);
-    if (pending_ == out.name) {
-      outputs_.push_back("%" + out.name);
-      const std::string flexible = fmt::format("  buffer {} : {}[{}] flexible\n", out.name, out.dtype, fmt::join(out.sizes, ", "));
-      if (pick(2) == 0) outputs_.pop_back();
-      else
-        buffers_.replace(buffers_.find(flexible), flexible.size(),
-                         fmt::format("  buffer {} : {}[{}] strides {} promised escapes\n", out.name, out.dtype, fmt::join(out.sizes, ", "),
-                                     strides(out.sizes)));
-    }
-    if (outputs_.empty()) outputs_.push_back("%" + out.name);
-  }
-
-  std::mt19937_64 random_;
-  std::vector<std::string> sizes_, parameters_, outputs_;
-  std::vector<Known> known_;
-  std::string buffers_, operations_, pending_;
-};
+RandomProgram program_of_seed(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  return random_program([&random](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); });
+}
 
 void expect_random_program_agrees(uint64_t seed) {
-  ProgramWriter writer(seed);
-  const std::string text = writer.run();
-  SCOPED_TRACE(fmt::format("seed {}\n{}", seed, text));
-  KernelRunner runner(text);
+  const RandomProgram program = program_of_seed(seed);
+  SCOPED_TRACE(fmt::format("seed {}\n{}", seed, program.text));
+  KernelRunner runner(program.text);
   RunOptions options;
-  options.sizes = writer.values;
+  options.sizes = program.sizes;
   options.tolerance = 4;
-  // Roundings that default numerics drop are seen in every later value; sums collect them.
-  if (text.find("bf16") != std::string::npos) options.least_tolerance = 0.1;
-  else if (text.find("f16") != std::string::npos) options.least_tolerance = 0.01;
-  else options.least_tolerance = 1e-4;  // float64 that came from float32
+  options.least_tolerance = program.least_tolerance;
   for (int cuts : {0, 2}) {
     options.cuts = cuts;
     options.seed = seed + static_cast<uint64_t>(cuts);
@@ -254,7 +34,7 @@ TEST(RandomPrograms, CompiledAgreesWithInterpreted) {
   const char* more = std::getenv("LITZ_TEST_SEEDS");
   const uint64_t count = more ? std::stoull(more) : 40;
   for (uint64_t seed = 0; seed < count; ++seed) {
-    ASSERT_NO_THROW(expect_random_program_agrees(seed)) << "seed " << seed << "\n" << ProgramWriter(seed).run();
+    ASSERT_NO_THROW(expect_random_program_agrees(seed)) << "seed " << seed << "\n" << program_of_seed(seed).text;
     if (testing::Test::HasFailure()) return;
   }
 }
