@@ -22,7 +22,7 @@ from benchmarks import machine, table  # noqa: E402
 from benchmarks.backends import available  # noqa: E402
 from benchmarks.models import MODELS  # noqa: E402
 
-SECTIONS = ("speed", "first-call", "right", "memory", "kernels", "call")
+SECTIONS = ("speed", "first-call", "right", "memory", "kernels", "call", "instructions")
 _MARK = "RESULT "
 
 
@@ -61,6 +61,10 @@ def measurements(section: str, options: argparse.Namespace):
     run = lambda case: run_child(section, case, options.timeout)
     if section == "call":
         yield run({"backends": [*measured, "aot_eager"]})
+        return
+    if section == "instructions":
+        for model in options.models if "litz" in measured else []:
+            yield run({"model": model})
         return
     for dtype in options.first_call_dtypes if section == "first-call" else options.dtypes:
         for model in options.models:

@@ -2,12 +2,14 @@
 Litz's own work that a loaded machine does not change. Capture and the compilation of generated code are outside."""
 from __future__ import annotations
 
+import json
 import pathlib
 import re
 import shutil
 import subprocess
 import tempfile
 
+ISA = "avx2"  # the count is that of a machine with these vectors and usual caches, wherever it is taken
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
@@ -22,6 +24,14 @@ def _stripped_programs(folder: pathlib.Path) -> pathlib.Path:
     return folder / "litz"
 
 
+def measure(model: str) -> dict:
+    """A row of the benchmark: the stored graph of one model, with the budget that stands beside it."""
+    path = next(path for folder in ("tests/graphs", "benchmarks/graphs") if (path := ROOT / folder / f"{model}.ir").exists())
+    budget = path.parent / "budget.json"
+    budgets = json.loads(budget.read_text()) if budget.exists() else {}
+    return {"instructions": count([path])[model], "budget": budgets.get(model)}
+
+
 def count(graphs: list[pathlib.Path], profile_to: pathlib.Path | None = None) -> dict[str, int]:
     """Instructions per graph. `profile_to`: a folder that keeps callgrind's output, for callgrind_annotate."""
     for tool in ("valgrind", "strip"):
@@ -34,7 +44,7 @@ def count(graphs: list[pathlib.Path], profile_to: pathlib.Path | None = None) ->
         for graph in graphs:
             out = (profile_to or folder) / f"callgrind.{graph.stem}"
             command = ["valgrind", "--tool=callgrind", "--toggle-collect=litz_run_on_text", f"--callgrind-out-file={out}",
-                       program, "opt", graph, "--to", "plan_memory", "-o", "/dev/null"]
+                       program, "opt", graph, "--to", "plan_memory", "--option", f"isa={ISA}", "-o", "/dev/null"]
             done = subprocess.run(command, capture_output=True, text=True, env={"LD_LIBRARY_PATH": str(folder)})
             found = re.search(r"Collected : (\d+)", done.stderr)
             if done.returncode != 0 or not found or int(found[1]) == 0:

@@ -17,6 +17,10 @@ def geometric_mean(values: list[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
 
 
+def _millions(count: int | None) -> str:
+    return "none" if count is None else f"{count / 1e6:.1f}"
+
+
 def one_line(section: str, row: dict) -> str:
     """A row while it runs."""
     name = " ".join(str(row[k]) for k in ("model", "dtype", "backend") if k in row) + (" dynamic" if row.get("dynamic") else "")
@@ -33,6 +37,8 @@ def one_line(section: str, row: dict) -> str:
         shown = ", ".join(f"{b} {p / 2**20:.1f} MiB" for b, p in row["peak_bytes"].items())
     elif section == "kernels":
         shown = f"{row['kernels']} kernels, {row['bytes'] / 1e6:.1f} MB, library {row['library_calls']}, extern {row['extern_calls']}"
+    elif section == "instructions":
+        shown = f"{_millions(row['instructions'])} million instructions, budget {_millions(row['budget'])}"
     else:
         shown = ", ".join(f"{b} {us:.2f} us" for b, us in row["us"].items())
     return f"{name} {shown}".strip()
@@ -139,6 +145,12 @@ def _call(rows: list[dict]) -> str:
     return _table(["backend", "us a call", "over a backend that does nothing"], body) + f"\n\nAllowed for Litz: {CALL_ALLOWANCE_US} us."
 
 
+def _instructions(rows: list[dict]) -> str:
+    body = [[r["model"], _millions(r["instructions"]), _millions(r["budget"])] for r in _good(rows)]
+    over = [r["model"] for r in _good(rows) if r["budget"] and r["instructions"] > r["budget"]]
+    return _table(["model", "million instructions", "budget"], body) + f"\n\nOver the budget: {', '.join(over) or 'none'}."
+
+
 _TITLES = {
     "speed": "Speed (medians, interleaved in one process)", "first-call": "First call (fresh process, empty caches)",
     "right": "Right (relative L2 error against float64)", "memory": "Peak memory of a call",
@@ -155,6 +167,9 @@ def markdown(result: dict) -> str:
     for section, rows in result["sections"].items():
         if section == "call":
             parts += ["## One-kernel call", _call(rows)]
+            continue
+        if section == "instructions":
+            parts += ["## Instructions of a compile (imported graph to wrapper IR)", _instructions(rows)]
             continue
         for dtype in dict.fromkeys(r["dtype"] for r in rows):
             parts += [f"## {_TITLES[section]}: {dtype}", writers[section](rows, dtype)]
