@@ -47,7 +47,7 @@ def backend_entry(gm, example_inputs, *, mode=None, options=None, **unknown):
     """The backend "litz" of torch.compile."""
     if unknown:
         raise _C.UserError(f"unknown argument '{next(iter(unknown))}' of the backend, known are mode and options")
-    _prepare(example_inputs)
+    _prepare(_device_types(gm, example_inputs))
     return _Compile(_resolve(mode, options)).run(gm, example_inputs)
 
 
@@ -55,9 +55,14 @@ _resolve = options.resolve
 _with_workers = set()  # types of devices that know how to start compiler processes
 
 
-def _prepare(example_inputs):
-    """Starts, for every type of device among the inputs, what its first compile would wait for."""
-    types = {x.device.type for x in example_inputs if isinstance(x, torch.Tensor)}
+def _device_types(gm, example_inputs):
+    """The types of device that the captured graph computes on: those of its inputs, and of tensors that it makes itself."""
+    values = [*example_inputs, *(node.meta.get("example_value") for node in gm.graph.nodes)]
+    return {x.device.type for x in torch.utils._pytree.tree_leaves(values) if isinstance(x, torch.Tensor)}
+
+
+def _prepare(types):
+    """Starts, for every type of device, what its first compile would wait for."""
     for device in types - {"cpu"} - _with_workers:
         _with_workers.add(device)
         _C.set_worker_command(device, [sys.executable, os.path.join(os.path.dirname(__file__), "triton_worker.py")])

@@ -174,3 +174,19 @@ def test_a_mode_that_changes_nothing_says_so(mode, monkeypatch, capfd):
     assert litz.last_report()["notes"] == [f"mode={mode}: changes nothing on the device 'cpu'"]
     assert f"mode={mode}: changes nothing" in capfd.readouterr().err
     assert f"mode={mode}" in str(litz.explain(lambda x: x + 2, torch.ones(3), options={"mode": mode}))
+
+
+def test_workers_start_for_devices_that_only_the_graph_itself_names():
+    from litz import backend
+
+    def make(x):
+        return torch.zeros(3, device="meta"), x + 1
+
+    seen = []
+
+    def capture(gm, example_inputs):
+        seen.append(backend._device_types(gm, example_inputs))
+        return gm
+
+    torch.compile(make, backend=capture)(torch.ones(2))
+    assert seen == [{"cpu", "meta"}]
