@@ -34,6 +34,14 @@ bool overlaps_itself(const TensorMeta& meta) {
   return false;
 }
 
+/// Ops that give truth values whatever they compare; written in place they are converted to the tensor's type.
+bool gives_truth_values(std::string_view functional) {
+  constexpr std::string_view kOps[] = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"};
+  functional.remove_prefix(std::string_view("aten.").size());
+  const std::string_view stem = functional.substr(0, functional.find('.'));
+  return std::ranges::find(kOps, stem) != std::end(kOps);
+}
+
 class Functionalizer {
  public:
   explicit Functionalizer(Graph& graph) : graph_(graph) {}
@@ -75,6 +83,7 @@ class Functionalizer {
     if (op->is_view || op->is_random || (!is_primitive && !find_decomposition(op->name))) return false;
     if (is_primitive) return write(builder, n, builder.call(op->name, n.arguments));
     TensorMeta fresh = meta;
+    if (gives_truth_values(op->name)) fresh.dtype = DType::kBool;
     fresh.storage_offset = Expr();
     fresh.strides = contiguous_strides(*graph_.context, meta.sizes);
     return write(builder, n, builder.foreign(op, n.arguments, {std::move(fresh)})->value());
