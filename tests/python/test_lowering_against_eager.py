@@ -231,7 +231,8 @@ def check(cases, folder):
 
 
 # Library calls that the reference interpreter does not make itself.
-LIBRARY = {"aten.convolution", "aten.convolution_backward", "aten.item", "aten._local_scalar_dense"}
+LIBRARY = {"aten.convolution", "aten.convolution_backward", "aten.item", "aten._local_scalar_dense", "mkldnn._convolution_pointwise",
+           "mkldnn._linear_pointwise"}
 
 
 @functools.cache
