@@ -65,18 +65,8 @@ void block_local_axes(KernelPlan& plan) {
   const int64_t most = std::min(kLongestBlock, plan.facts->l2_bytes / 4 / bytes_of_a_step(plan, axis));
   const int64_t block = block_of(axis.extent(), most);
   if (axis.extent().is_integer(block)) return;  // the cache holds all of it
-  Expr outer = axis;
-  if (block > 1) {
-    ExprContext& context = *plan.context;
-    const std::string name(axis.symbol_name());
-    Expr k = context.integer(block);
-    outer = context.axis(name + "o", floor_div(axis.extent(), k));
-    Expr inner = context.axis(name + "i", k);
-    substitute_axes(plan, {{axis, outer * k + inner}});
-    for (PlannedMember& member : plan.members) std::ranges::replace(member.kept, axis, inner);
-  } else {
-    for (PlannedMember& member : plan.members) std::erase(member.kept, axis);
-  }
+  const Expr outer = block > 1 ? split_axis(plan, axis, plan.context->integer(block)).first : axis;
+  for (PlannedMember& member : plan.members) std::erase(member.kept, outer);
   plan.axes.insert(plan.axes.begin(), outer);
 }
 

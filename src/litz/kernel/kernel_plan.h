@@ -84,6 +84,8 @@ void share_local_axes(KernelPlan& plan);
 void split_axes(KernelPlan& plan);
 /// Two axes that every access walks as one become one.
 void merge_axes(KernelPlan& plan);
+/// The axis becomes outer * k + inner in every expression, and the two loops (outer, inner) wherever it is one; k divides its extent.
+std::pair<Expr, Expr> split_axis(KernelPlan& plan, Expr axis, Expr k);
 /// A local loop with larger steps through memory than the outer axes moves outwards, in blocks that the cache holds.
 void block_local_axes(KernelPlan& plan);
 /// Pointwise groups that read along one axis and write along another work on tiles of both.

@@ -47,7 +47,9 @@ void replace_axis(std::vector<Expr>& axes, Expr axis, Expr outer, Expr inner) {
   axes.insert(std::ranges::find(axes, inner), outer);
 }
 
-void split(KernelPlan& plan, Expr axis, Expr k) {
+}  // namespace
+
+std::pair<Expr, Expr> split_axis(KernelPlan& plan, Expr axis, Expr k) {
   ExprContext& context = *plan.context;
   std::string name(axis.symbol_name());
   Expr outer = context.axis(name + "o", floor_div(axis.extent(), k));
@@ -59,7 +61,10 @@ void split(KernelPlan& plan, Expr axis, Expr k) {
     replace_axis(member.kept, axis, outer, inner);
     replace_axis(member.reduced, axis, outer, inner);
   }
+  return {outer, inner};
 }
+
+namespace {
 
 bool is_scanned(const KernelPlan& plan, Expr axis) {
   return std::ranges::any_of(plan.members, [&](const PlannedMember& m) {
@@ -91,7 +96,7 @@ void split_axes(KernelPlan& plan) {
       if (is_scanned(plan, axis)) continue;
       Expr k = divisor_to_split(plan, axis);
       if (!k) continue;
-      split(plan, axis, k);
+      split_axis(plan, axis, k);
       changed = true;
       break;
     }
