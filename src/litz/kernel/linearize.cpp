@@ -13,9 +13,9 @@ Buffer* storage_representative(const Buffer& buffer, const Schedule& schedule) {
       at = at->layout.base;
       continue;
     }
-    auto shared = schedule.storage_of.find(at);
-    if (shared == schedule.storage_of.end() || shared->second == at) return const_cast<Buffer*>(at);
-    at = shared->second;
+    const Buffer* shared = schedule.shared_storage(at);
+    if (shared == at) return const_cast<Buffer*>(at);
+    at = shared;
   }
 }
 

@@ -46,10 +46,7 @@ void assign_storage(Schedule& schedule) {
                                                   : "the old version is read at other elements in the same kernel"});
           continue;
         }
-        Buffer* root = old;
-        for (auto it = schedule.storage_of.find(root); it != schedule.storage_of.end(); it = schedule.storage_of.find(root))
-          root = it->second;
-        schedule.storage_of[b] = root;
+        schedule.storage_of[b] = schedule.shared_storage(old);
       }
 }
 

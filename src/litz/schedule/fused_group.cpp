@@ -42,14 +42,10 @@ std::string to_text(const Schedule& schedule) {
   return text;
 }
 
-namespace {
-
-const Buffer* storage(const Schedule& schedule, const Buffer* b) {
-  for (auto it = schedule.storage_of.find(b); it != schedule.storage_of.end(); it = schedule.storage_of.find(b)) b = it->second;
-  return b;
+const Buffer* Schedule::shared_storage(const Buffer* buffer) const {
+  for (auto it = storage_of.find(buffer); it != storage_of.end() && it->second != buffer; it = storage_of.find(buffer)) buffer = it->second;
+  return buffer;
 }
-
-}  // namespace
 
 void verify(const Schedule& schedule) {
   for (const auto& g : schedule.groups) {
@@ -59,7 +55,7 @@ void verify(const Schedule& schedule) {
       LITZ_CHECK(m.axis_map.size() == m.operation->axes.size(), "{} in {}: {} of {} axes are mapped", m.operation->name, g->name,
                  m.axis_map.size(), m.operation->axes.size());
     auto violation = find_violation(g->axes, g->members, [&](const Buffer* b) {
-      return storage(schedule, b) == storage(schedule, b->version_of);  // a scatter may have a base of its own
+      return schedule.shared_storage(b) == schedule.shared_storage(b->version_of);  // a scatter may have a base of its own
     });
     LITZ_CHECK(!violation, "group {}: {}", g->name, *violation);
   }

@@ -49,6 +49,10 @@ struct Schedule {
   /// Buffers that share storage: key lives in value's storage from its definition on (reuse in place, versions of an input).
   std::unordered_map<const Buffer*, Buffer*> storage_of;
   std::vector<Refusal> refusals;
+
+  /// The buffer in whose storage this one lives in the end: itself, if it shares none. Views (their layout's base) are not followed.
+  const Buffer* shared_storage(const Buffer* buffer) const;
+  Buffer* shared_storage(Buffer* buffer) const { return const_cast<Buffer*>(shared_storage(static_cast<const Buffer*>(buffer))); }
 };
 
 std::string to_text(const Schedule& schedule);

@@ -34,11 +34,6 @@ class Builder {
  private:
   ExprContext& context() { return *out_->context; }
 
-  const Buffer* storage(const Buffer* b) const {
-    for (auto it = schedule_.storage_of.find(b); it != schedule_.storage_of.end(); it = schedule_.storage_of.find(b)) b = it->second;
-    return b;
-  }
-
   TensorId new_tensor(const Buffer& b) {
     out_->tensors.push_back({b.name, b.dtype, b.device, b.sizes, b.layout.strides, b.layout.offset});
     return static_cast<TensorId>(out_->tensors.size()) - 1;
@@ -73,7 +68,7 @@ class Builder {
 
   /// The tensor that holds a buffer; allocated or made as a view the first time.
   TensorId tensor(const Buffer* buffer) {
-    const Buffer* b = storage(buffer);
+    const Buffer* b = schedule_.shared_storage(buffer);
     if (b != buffer && (b->sizes != buffer->sizes || b->layout.strides != buffer->layout.strides)) return reshaped(*buffer, tensor(b));
     if (auto it = tensor_of_.find(b); it != tensor_of_.end()) return it->second;
     const TensorId id = new_tensor(*b);
@@ -209,7 +204,7 @@ class Builder {
           [&](const auto& v) {
             using T = std::decay_t<decltype(v)>;
             if constexpr (std::is_same_v<T, ExternTensor>) {
-              const Buffer* b = storage(v.buffer);
+              const Buffer* b = schedule_.shared_storage(v.buffer);
               for (const auto& m : loops_.mutations)  // what was copied back is returned as the input that holds it
                 if (m.last_version == v.buffer && is_whole(v)) b = m.input;
               auto input = position_of_.find(b);
