@@ -200,15 +200,8 @@ std::vector<bool> nonzero_constants(const Kernel& kernel) {
 
 bool can_fail(const KernelStatement& s, const std::vector<bool>& nonzero) {
   if (s.kind != KernelOp::kCompute) return false;
-  switch (s.instr.op) {
-    case Op::kCheckIndex:
-    case Op::kAssertTrue: return true;
-    case Op::kTruncDiv:
-    case Op::kFloorDiv:
-    case Op::kFmod:
-    case Op::kRemainder: return !is_floating(s.instr.dtype) && !nonzero[s.operands[1]];
-    default: return false;
-  }
+  if (s.instr.op == Op::kCheckIndex || s.instr.op == Op::kAssertTrue) return true;
+  return is_division(s.instr.op) && !is_floating(s.instr.dtype) && !nonzero[s.operands[1]];
 }
 
 void list_assertions(Kernel& kernel) {

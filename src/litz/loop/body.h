@@ -26,6 +26,8 @@ enum class Op : uint8_t {
 std::string_view op_text(Op op);
 std::optional<Op> parse_op(std::string_view text);
 int op_operands(Op op);
+/// Quotient or remainder; of integers it traps where the divisor is zero.
+constexpr bool is_division(Op op) { return op == Op::kTruncDiv || op == Op::kFloorDiv || op == Op::kFmod || op == Op::kRemainder; }
 enum class OpResult : uint8_t { kSame, kBool, kExplicit };
 OpResult op_result(Op op);
 

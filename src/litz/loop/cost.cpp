@@ -4,25 +4,37 @@
 
 namespace litz {
 
-bool is_heavy(Op op) {
+double work_of(Op op) {
   switch (op) {
+    case Op::kConstant:
+    case Op::kIndirect:
+    case Op::kLoad:
+    case Op::kIndexExpr: return 0;
+    case Op::kDiv:
+    case Op::kSqrt:
+    case Op::kReciprocal:
+    case Op::kCheckIndex:
+    case Op::kAssertTrue: return 4;
+    case Op::kRsqrt: return 8;
     case Op::kTruncDiv:
     case Op::kFloorDiv:
     case Op::kFmod:
-    case Op::kRemainder:
+    case Op::kRemainder: return 16;
     case Op::kExp:
     case Op::kLog:
-    case Op::kSin:
-    case Op::kCos:
+    case Op::kSigmoid:
+    case Op::kExp2:
+    case Op::kLog2:
+    case Op::kLog10: return 12;
     case Op::kTanh:
     case Op::kErf:
-    case Op::kSigmoid:
-    case Op::kPow:
-    case Op::kExp2:
+    case Op::kSin:
+    case Op::kCos:
     case Op::kExpm1:
-    case Op::kLog2:
-    case Op::kLog10:
     case Op::kLog1p:
+    case Op::kErfc: return 20;
+    case Op::kRandomUint:
+    case Op::kPow:
     case Op::kTan:
     case Op::kAsin:
     case Op::kAcos:
@@ -32,15 +44,18 @@ bool is_heavy(Op op) {
     case Op::kAsinh:
     case Op::kAcosh:
     case Op::kAtanh:
-    case Op::kErfc:
     case Op::kErfinv:
     case Op::kLgamma:
     case Op::kDigamma:
     case Op::kAtan2:
-    case Op::kHypot:
-    case Op::kRandomUint: return true;
-    default: return false;
+    case Op::kHypot: return 50;
+    default: return 1;
   }
+}
+
+bool is_heavy(Op op) {
+  constexpr double kHeavyWork = 12;
+  return work_of(op) >= kHeavyWork;
 }
 
 namespace {

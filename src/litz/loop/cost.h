@@ -11,6 +11,9 @@ struct BodyCost {
   int indirect_loads = 0;  // of these: at coordinates loaded from memory
 };
 BodyCost cost(const Body& body);
+/// How long one op takes, in units of a simple vector operation.
+double work_of(Op op);
+/// Takes as long as a transcendental function or a division of integers.
 bool is_heavy(Op op);
 
 }  // namespace litz

@@ -4,10 +4,7 @@ namespace litz {
 namespace {
 
 /// Division of integers: by what a guarded load gives where the guard fails, it would raise although nobody asks for the quotient.
-bool may_trap(const Instr& i) {
-  const bool divides = i.op == Op::kTruncDiv || i.op == Op::kFloorDiv || i.op == Op::kFmod || i.op == Op::kRemainder;
-  return divides && !is_floating(i.dtype);
-}
+bool may_trap(const Instr& i) { return is_division(i.op) && !is_floating(i.dtype); }
 
 }  // namespace
 

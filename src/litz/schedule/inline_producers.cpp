@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "litz/loop/cost.h"
 #include "litz/loop/dependences.h"
 #include "litz/loop/replay.h"
 #include "litz/schedule/group_mapping.h"
@@ -13,53 +14,21 @@
 namespace litz {
 namespace {
 
-struct BodyCost {
+struct InlineCost {
   int reads = 0;
   int instructions = 0;
   bool is_heavy = false;
 };
 
-bool is_heavy_op(Op op) {
-  switch (op) {
-    case Op::kExp:
-    case Op::kExp2:
-    case Op::kExpm1:
-    case Op::kLog:
-    case Op::kLog2:
-    case Op::kLog10:
-    case Op::kLog1p:
-    case Op::kSin:
-    case Op::kCos:
-    case Op::kTan:
-    case Op::kTanh:
-    case Op::kErf:
-    case Op::kErfc:
-    case Op::kErfinv:
-    case Op::kSigmoid:
-    case Op::kPow:
-    case Op::kAsin:
-    case Op::kAcos:
-    case Op::kAtan:
-    case Op::kAtan2:
-    case Op::kSinh:
-    case Op::kCosh:
-    case Op::kAsinh:
-    case Op::kAcosh:
-    case Op::kAtanh:
-    case Op::kLgamma:
-    case Op::kDigamma:
-    case Op::kHypot:
-    case Op::kRandomUint: return true;
-    default: return false;
-  }
-}
+/// Divisions are repeated as simple ops are.
+bool is_heavy_to_repeat(Op op) { return is_heavy(op) && !is_division(op); }
 
-BodyCost body_cost(const Body& body) {
-  BodyCost cost;
+InlineCost body_cost(const Body& body) {
+  InlineCost cost;
   cost.instructions = static_cast<int>(body.instrs.size());
   for (const Instr& i : body.instrs) {
     cost.reads += i.op == Op::kLoad;
-    cost.is_heavy |= is_heavy_op(i.op);
+    cost.is_heavy |= is_heavy_to_repeat(i.op);
   }
   return cost;
 }
@@ -107,7 +76,7 @@ std::unordered_map<Buffer*, Readers> find_readers(const LoopProgram& program) {
 
 /// Whether the producer's body is to be copied into all of its readers; otherwise why not.
 std::optional<std::string> refuse_inlining(const Operation& producer, const Readers& readers, const InlineLimits& limits) {
-  const BodyCost cost = body_cost(producer.body);
+  const InlineCost cost = body_cost(producer.body);
   if (cost.reads == 0 && !cost.is_heavy) return std::nullopt;  // constants and index patterns are always cheaper than memory
   const bool gathers =
       std::any_of(producer.body.instrs.begin(), producer.body.instrs.end(), [](const Instr& i) { return i.op == Op::kIndirect; });
@@ -122,7 +91,7 @@ std::optional<std::string> refuse_inlining(const Operation& producer, const Read
     const int64_t repeats = points(reader->axes) / std::max<int64_t>(1, points(producer.axes));
     if (gathers && repeats >= limits.max_gather_repeats)
       return fmt::format("{} would repeat each gather {} times, limit {}", reader->name, repeats, limits.max_gather_repeats);
-    const BodyCost into = body_cost(reader->body);
+    const InlineCost into = body_cost(reader->body);
     const int copies = static_cast<int>(loads.size());
     if (into.reads + copies * (cost.reads - 1) > limits.max_reads)
       return fmt::format("{} reads after inlining into {}, limit {}", into.reads + copies * (cost.reads - 1), reader->name,
