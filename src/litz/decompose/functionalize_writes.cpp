@@ -47,40 +47,28 @@ class Functionalizer {
   explicit Functionalizer(Graph& graph) : graph_(graph) {}
 
   bool run() {
-    std::vector<Node*> old = std::move(graph_.nodes);
-    graph_.nodes.clear();
     GraphBuilder builder(graph_, nodes_);
-    for (Node* n : old) {
-      for (Argument& a : n->arguments)
-        for_each_value(a, [&](Value& v) {
-          if (auto found = map_.find(v); found != map_.end()) v = found->second;
-        });
-      if (n->kind != NodeKind::kCall || !n->op->is_mutating || !replace(builder, *n)) nodes_.push_back(n);
-    }
-    graph_.nodes = std::move(nodes_);
-    for (GraphOutput& o : graph_.outputs)
-      if (auto* v = std::get_if<Value>(&o.value))
-        if (auto found = map_.find(*v); found != map_.end()) *v = found->second;
-    graph_.renumber();
-    return !map_.empty();
+    return rewrite_nodes(graph_, nodes_,
+                         [&](Node& n) { return n.kind == NodeKind::kCall && n.op->is_mutating ? replace(builder, n) : Value{}; });
   }
 
  private:
-  bool replace(GraphBuilder& builder, Node& n) {
+  /// The tensor after the write; null where the op stays as it is.
+  Value replace(GraphBuilder& builder, Node& n) {
     if (n.op->is_random || n.op->has_effect || n.op_name() == "aten.copy_" || n.outputs.size() != 1 || !n.arguments[0].is<Value>())
-      return false;
+      return {};
     const Value self = n.arguments[0].as<Value>();
-    if (overlaps_itself(self.meta()) || self.meta().sizes != n.outputs[0].sizes) return false;
+    if (overlaps_itself(self.meta()) || self.meta().sizes != n.outputs[0].sizes) return {};
     builder.set_origin(n.source, n.name);
     const TensorMeta& meta = self.meta();
     if (n.op_name() == "aten.zero_") return write(builder, n, builder.full(meta.sizes, int64_t{0}, meta.dtype, meta.device));
     if (n.op_name() == "aten.fill_.Scalar") return write(builder, n, builder.full(meta.sizes, n.arguments[1], meta.dtype, meta.device));
     if (n.op_name() == "aten.fill_.Tensor") return write(builder, n, n.arguments[1].as<Value>());
     const std::string text = functional_schema(*n.op);
-    if (text.empty()) return false;
+    if (text.empty()) return {};
     const OpSchema* op = graph_.schema(text);
     const bool is_primitive = find_primitive(op->name) != nullptr;
-    if (op->is_view || op->is_random || (!is_primitive && !find_decomposition(op->name))) return false;
+    if (op->is_view || op->is_random || (!is_primitive && !find_decomposition(op->name))) return {};
     if (is_primitive) return write(builder, n, builder.call(op->name, n.arguments));
     TensorMeta fresh = meta;
     if (gives_truth_values(op->name)) fresh.dtype = DType::kBool;
@@ -89,15 +77,12 @@ class Functionalizer {
     return write(builder, n, builder.foreign(op, n.arguments, {std::move(fresh)})->value());
   }
 
-  bool write(GraphBuilder& builder, Node& n, Value computed) {
-    Node* copy = builder.foreign(graph_.schema(kCopy), {n.arguments[0], computed, false}, {n.outputs[0]});
-    map_.emplace(n.value(), copy->value());
-    return true;
+  Value write(GraphBuilder& builder, Node& n, Value computed) {
+    return builder.foreign(graph_.schema(kCopy), {n.arguments[0], computed, false}, {n.outputs[0]})->value();
   }
 
   Graph& graph_;
   std::vector<Node*> nodes_;
-  ValueMap map_;
 };
 
 }  // namespace

@@ -99,4 +99,23 @@ void replace_uses(Graph& graph, const ValueMap& map) {
     if (auto* v = std::get_if<Value>(&o.value)) *v = resolve(*v);
 }
 
+bool rewrite_nodes(Graph& graph, std::vector<Node*>& made, const std::function<Value(Node&)>& replace) {
+  ValueMap replaced;
+  auto follow = [&](Value& v) {
+    if (auto found = replaced.find(v); found != replaced.end()) v = found->second;
+  };
+  const std::vector<Node*> old = std::move(graph.nodes);
+  graph.nodes.clear();
+  for (Node* n : old) {
+    for (Argument& a : n->arguments) for_each_value(a, follow);
+    if (Value value = replace(*n)) replaced.emplace(n->value(), value);
+    else made.push_back(n);
+  }
+  graph.nodes = std::move(made);
+  for (GraphOutput& o : graph.outputs)
+    if (auto* v = std::get_if<Value>(&o.value)) follow(*v);
+  graph.renumber();
+  return !replaced.empty();
+}
+
 }  // namespace litz

@@ -157,6 +157,9 @@ std::string value_text(Value value);
 /// Replaces uses in nodes and graph outputs; chains (a -> b, b -> c) are followed.
 using ValueMap = std::unordered_map<Value, Value, ValueHash>;
 void replace_uses(Graph& graph, const ValueMap& map);
+/// Builds the list of nodes anew, in order. `replace` sees each node with its arguments replaced already, appends what it makes to `made`
+/// and gives the value that stands for the node's result from here on; null keeps the node. True if any was replaced.
+bool rewrite_nodes(Graph& graph, std::vector<Node*>& made, const std::function<Value(Node&)>& replace);
 
 /// Calls f(Value&) for every tensor among the arguments, lists included.
 template <typename F>

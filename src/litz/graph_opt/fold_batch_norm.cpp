@@ -20,17 +20,7 @@ class Folder {
   }
 
   bool run() {
-    std::vector<Node*> old = std::move(graph_.nodes);
-    graph_.nodes.clear();
-    ValueMap map;
-    for (Node* n : old) {
-      if (Value folded = fold(*n)) map.emplace(n->value(), folded);
-      else nodes_.push_back(n);
-    }
-    graph_.nodes = std::move(nodes_);
-    if (!map.empty()) replace_uses(graph_, map);
-    graph_.renumber();
-    return !map.empty();
+    return rewrite_nodes(graph_, nodes_, [&](Node& n) { return fold(n); });
   }
 
  private:

@@ -40,30 +40,20 @@ class Padder {
   bool run() {
     std::vector<Node*> nodes;
     GraphBuilder builder(graph_, nodes);
-    ValueMap replaced;
-    for (Node* n : graph_.nodes) {
-      for (Argument& a : n->arguments)
-        for_each_value(a, [&](Value& v) {
-          if (auto found = replaced.find(v); found != replaced.end()) v = found->second;
-        });
-      const auto p = product_of(*n);
-      if (!p || !pays(*p, n->outputs[0].dtype)) {
-        nodes.push_back(n);
-        follow_view(*n);
-        continue;
+    const bool changed = rewrite_nodes(graph_, nodes, [&](Node& n) {
+      const auto p = product_of(n);
+      if (!p || !pays(*p, n.outputs[0].dtype)) {
+        follow_view(n);
+        return Value{};
       }
-      builder.set_origin(n->source, n->name);
-      const Value y = padded(builder, *n, *p);
-      replaced.emplace(n->value(), y);
+      builder.set_origin(n.source, n.name);
+      const Value y = padded(builder, n, *p);
       padded_.insert(y);
-    }
-    if (replaced.empty()) return false;
-    graph_.nodes = std::move(nodes);
-    replace_uses(graph_, replaced);
+      return y;
+    });
     for (GraphOutput& o : graph_.outputs)
       if (auto* v = std::get_if<Value>(&o.value); v && graph_.is_inference && padded_.contains(*v)) o.strides_are_promised = false;
-    graph_.renumber();
-    return true;
+    return changed;
   }
 
  private:

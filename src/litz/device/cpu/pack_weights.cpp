@@ -23,20 +23,12 @@ class Packer {
   Packer(Graph& graph, ConstantEvaluator& evaluator) : graph_(graph), evaluator_(evaluator) {}
 
   bool run() {
-    std::vector<Node*> old = std::move(graph_.nodes);
-    graph_.nodes.clear();
-    ValueMap map;
-    for (Node* n : old) {
+    return rewrite_nodes(graph_, nodes_, [&](Node& n) {
       Node* packed = nullptr;
-      if (n->op_name() == "aten.convolution") packed = convolution(*n);
-      if (n->op_name() == "aten.addmm" || n->op_name() == "aten.mm") packed = linear(*n);
-      if (packed) map.emplace(n->value(), packed->value());
-      else nodes_.push_back(n);
-    }
-    graph_.nodes = std::move(nodes_);
-    if (!map.empty()) replace_uses(graph_, map);
-    graph_.renumber();
-    return !map.empty();
+      if (n.op_name() == "aten.convolution") packed = convolution(n);
+      if (n.op_name() == "aten.addmm" || n.op_name() == "aten.mm") packed = linear(n);
+      return packed ? packed->value() : Value{};
+    });
   }
 
  private:
