@@ -125,7 +125,10 @@ Refused fuse_stage(CompileState& s) {
   if (facts.execution == ExecutionModel::kGridOfBlocks) {
     options.min_parallel = 8 * facts.multiprocessors;  // that many programs fill it
     options.rows_may_differ = false;
-  } else options.max_bytes_between_loops = facts.l2_bytes / 2, options.lanes = facts.vector_bytes / 4;
+  } else {
+    options.max_bytes_between_loops = facts.l2_bytes / 2;
+    options.lanes = facts.vector_bytes / 4;
+  }
   fuse(s.schedule, options);
   name_groups(s.schedule);
   return {};

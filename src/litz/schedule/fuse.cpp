@@ -54,14 +54,16 @@ bool has_lanes_outside(const GroupMember& writer, const Buffer& buffer) {
   return false;
 }
 
-/// Bytes of the largest buffer that one iteration of the group's axes passes from a loop of its own to another one: what a reader finds
-/// at other points than the writer's loop has just reached must be kept until then.
-int64_t bytes_between_loops(const JoinedMembers& joined, int lanes, ExprContext& context) {
+/// Bytes of the largest buffer above the limit that one iteration of the group's axes passes from a loop of its own to another one: what
+/// a reader finds at other points than the writer's loop has just reached must be kept until then. The limit where there is none.
+int64_t bytes_between_loops(const JoinedMembers& joined, int lanes, int64_t limit, ExprContext& context) {
   const int64_t pieces = std::max<int64_t>(1, volume(joined.axes));
-  int64_t most = 0;
+  int64_t most = limit;
   for (const GroupMember& writer : joined.members)
     for (const Buffer* b : writer.operation->outputs) {
-      const int64_t bytes = bytes_of(*b, context) / pieces * (has_lanes_outside(writer, *b) ? lanes : 1);
+      const int64_t row = bytes_of(*b, context) / pieces;
+      if (row * lanes <= most) continue;  // most buffers: their accesses need not be looked at
+      const int64_t bytes = row * (has_lanes_outside(writer, *b) ? lanes : 1);
       if (bytes <= most) continue;
       for (const GroupMember& reader : joined.members)
         if (&reader != &writer && !reads_where_written(writer, reader, *b)) most = std::max(most, bytes);
@@ -269,9 +271,9 @@ class Fuser {
       return refuse(a, b, fmt::format("{} independent iterations for {} elements, alone {} and {}", pieces, work, of_first, of_second));
     if (!options_.rows_may_differ && pieces < std::max(of_first, of_second) && !walks_one_length(*joined))
       return refuse(a, b, fmt::format("rows of several lengths in each of {} iterations, alone {} and {}", pieces, of_first, of_second));
-    if (const int64_t between = bytes_between_loops(*joined, options_.lanes, context_); between > options_.max_bytes_between_loops)
-      return refuse(
-          a, b, fmt::format("{} bytes pass between their loops in each iteration, limit {}", between, options_.max_bytes_between_loops));
+    const int64_t limit = options_.max_bytes_between_loops;
+    if (const int64_t between = bytes_between_loops(*joined, options_.lanes, limit, context_); between > limit)
+      return refuse(a, b, fmt::format("{} bytes pass between their loops in each iteration, limit {}", between, limit));
     merge(a, b, std::move(*joined));
   }
 
