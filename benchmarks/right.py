@@ -11,7 +11,10 @@ from benchmarks.models import MODELS, build, cast, outputs
 
 
 def resized(model: str, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Inputs of other sizes in the dimensions that the model lets vary (a size of 1 stays: torch specialises on it)."""
+    """Inputs of other sizes in the dimensions that the model lets vary (a size of 1 stays: torch specialises on it).
+
+    New tensors, not views: the stride of a row cut out of a longer one differs from its length, on which Dynamo guards.
+    """
     changed = {}
     for key, value in inputs.items():
         for dimension in MODELS[model].dynamic[key]:
@@ -20,7 +23,7 @@ def resized(model: str, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tens
                 value = torch.cat([value, value.narrow(dimension, 0, 1)], dimension)
             elif size > 2:
                 value = value.narrow(dimension, 0, size * 3 // 4)
-        changed[key] = value.contiguous()
+        changed[key] = value.clone(memory_format=torch.contiguous_format)
     return changed
 
 
