@@ -8,6 +8,7 @@
 
 #include "litz/codegen/backend.h"
 #include "litz/graph_opt/fold_constants.h"
+#include "litz/target/attention.h"
 #include "litz/target/target.h"
 
 namespace litz {
@@ -20,6 +21,8 @@ class DeviceInterface {
   virtual CodegenBackend& codegen() = 0;
   /// Lays constant weights out as the device's libraries want them (options.freezing).
   virtual void pack_weights(Graph& graph, ConstantEvaluator& evaluator) {}
+  /// The call for an attention that was written as products and a softmax, where it is as accurate and faster; else the reason.
+  virtual Result<AttentionCall> attention_call(const AttentionShape&) const { return unsupported("the device has no fused attention"); }
   /// What this value of the option `mode` changes when compiling for the device, in a few words; empty: nothing.
   virtual std::string mode_effect(std::string_view mode) const { return {}; }
   /// The command that starts a compiler process of the host language, for devices whose generator needs one.

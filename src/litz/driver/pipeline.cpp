@@ -13,6 +13,7 @@
 #include "litz/graph_opt/eliminate_dead_code.h"
 #include "litz/graph_opt/fold_batch_norm.h"
 #include "litz/graph_opt/fold_constants.h"
+#include "litz/graph_opt/fuse_attention.h"
 #include "litz/graph_opt/merge_common_subexpressions.h"
 #include "litz/graph_opt/pad_matrix_products.h"
 #include "litz/graph_opt/remove_no_ops.h"
@@ -47,6 +48,13 @@ void decompose_graph(Graph& graph) { decompose(graph); }
 template <auto Pass>
 Refused graph_stage(CompileState& s) {
   Pass(*s.graph);
+  return {};
+}
+
+Refused fuse_attention_stage(CompileState& s) {
+  std::vector<AttentionRefusal> refusals;
+  fuse_attention(*s.graph, [&](const AttentionShape& shape) { return s.device->attention_call(shape); }, refusals);
+  for (AttentionRefusal& r : refusals) s.schedule.refusals.push_back({"fuse_attention", r.softmax, "products", std::move(r.reason)});
   return {};
 }
 
@@ -209,6 +217,10 @@ const Stage kStages[] = {
     {{"fold_batch_norm", Level::kGraph, "norms with constant statistics become part of constant weights"},
      graph_stage<fold_batch_norm>,
      [](const Options& o) { return o.freezing && o.numerics != "strict"; }},
+    // While the softmax is one op. Products and probabilities are not rounded as eager rounds them.
+    {{"fuse_attention", Level::kGraph, "products around a softmax become the device's fused attention"},
+     fuse_attention_stage,
+     [](const Options& o) { return o.numerics != "strict"; }},
     {{"decompose", Level::kGraph, "composite ops become primitives"}, graph_stage<decompose_graph>},
     // After decomposition, which adds copies and casts of its own.
     {{"remove_no_ops", Level::kGraph, "ops that change nothing, as seen by the caller, are dropped"}, graph_stage<remove_no_ops>},

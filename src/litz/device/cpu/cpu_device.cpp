@@ -9,6 +9,7 @@
 
 #include "litz/codegen/cpp/cpp_backend.h"
 #include "litz/codegen/cpp/jit/cpp_jit.h"
+#include "litz/device/cpu/cpu_attention.h"
 #include "litz/device/cpu/pack_weights.h"
 
 namespace litz {
@@ -57,6 +58,7 @@ class CpuDevice : public DeviceInterface {
   std::string_view type() const override { return "cpu"; }
   const Target& target() const override { return target_; }
   CodegenBackend& codegen() override { return codegen_; }
+  Result<AttentionCall> attention_call(const AttentionShape& shape) const override { return cpu_attention_call(shape); }
   void pack_weights(Graph& graph, ConstantEvaluator& evaluator) override { litz::pack_weights(graph, evaluator); }
 
  private:

@@ -2,6 +2,7 @@
 #include "litz/device/cuda/cuda_device.h"
 
 #include "litz/codegen/triton/triton_backend.h"
+#include "litz/device/cuda/cuda_attention.h"
 #include "litz/device/cuda/cuda_driver.h"
 #include "litz/device/cuda/cuda_kernel.h"
 
@@ -52,6 +53,7 @@ class CudaDevice : public DeviceInterface {
   std::string_view type() const override { return "cuda"; }
   const Target& target() const override { return target_; }
   CodegenBackend& codegen() override { return codegen_; }
+  Result<AttentionCall> attention_call(const AttentionShape& shape) const override { return cuda::attention_call(shape); }
   std::string mode_effect(std::string_view mode) const override {
     return mode == "reduce-overhead" || mode == "max-autotune" ? "inference graphs are recorded when they are called first, and replayed"
                                                                : "";
