@@ -150,10 +150,7 @@ void KernelWriter::close_axis(const KernelLoop& loop) {
 }
 
 void KernelWriter::write_body(const std::vector<KernelStatement>& body) {
-  for (const KernelStatement& s : body) {
-    if (s.kind == KernelOp::kLoop) write_loop(*s.loop);
-    else write_statement(s);
-  }
+  for (const KernelStatement& s : body) write_statement(s);
 }
 
 /// Iterations [begin, end) of the loop, counted in steps.

@@ -19,6 +19,7 @@ class KernelWriter {
   void write_head();
   void write_parallel();
   void write_body(const std::vector<KernelStatement>& body);
+  void write_loop(const KernelStatement& s) { write_loop(*s.loop); }
   void write_loop(const KernelLoop& loop);
   void write_steps(const KernelLoop& loop, const std::string& begin, const std::string& end);
   void write_lane_steps(const KernelLoop& loop, const std::string& begin, const std::string& end, bool ends_inside);

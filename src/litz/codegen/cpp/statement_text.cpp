@@ -83,13 +83,10 @@ std::string KernelWriter::offset_vector(Expr offset) const {
 
 void KernelWriter::write_statement(const KernelStatement& s) {
   switch (s.kind) {
-    case KernelOp::kCompute: write_compute(s); break;
-    case KernelOp::kLoad: write_load(s); break;
-    case KernelOp::kStore: write_store(s); break;
-    case KernelOp::kInit: write_init(s); break;
-    case KernelOp::kUpdate: write_update(s); break;
-    case KernelOp::kFinish: write_finish(s); break;
-    case KernelOp::kLoop: break;
+#define LITZ_KERNEL_OP(name, Enumerator, meaning) \
+  case KernelOp::k##Enumerator: return write_##name(s);
+#include "litz/kernel/ops.def"
+#undef LITZ_KERNEL_OP
   }
 }
 

@@ -215,10 +215,7 @@ void TritonWriter::write_grid() {
 }
 
 void TritonWriter::write_body(const std::vector<KernelStatement>& body) {
-  for (const KernelStatement& s : body) {
-    if (s.kind == KernelOp::kLoop) write_loop(*s.loop);
-    else write_statement(s);
-  }
+  for (const KernelStatement& s : body) write_statement(s);
 }
 
 void TritonWriter::write_loop(const KernelLoop& loop) {

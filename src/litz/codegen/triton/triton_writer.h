@@ -35,6 +35,7 @@ class TritonWriter {
   void write_launch();
   void write_grid();
   void write_body(const std::vector<KernelStatement>& body);
+  void write_loop(const KernelStatement& s) { write_loop(*s.loop); }
   void write_loop(const KernelLoop& loop);
   void open_lanes(const KernelLoop& loop, const std::string& name, const std::string& start);
   std::string slice(int dimension) const;
