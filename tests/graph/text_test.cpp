@@ -79,13 +79,13 @@ std::string error_of(const std::string& text) {
 TEST(Text, ErrorsNameTheLine) {
   EXPECT_EQ(error_of(""), "graph text: expected \"graph name\" in the first line");
   EXPECT_EQ(error_of("graph g\n"), "graph text: expected a line \"return ...\" at the end");
-  EXPECT_EQ(error_of("graph g\nreturn %x\n"), "graph text, line 2: %x is not defined before this line");
-  EXPECT_EQ(error_of("graph g\n%x = aten.relu(%y) -> f32[]\n"), "graph text, line 2: no schema line for aten.relu");
-  EXPECT_EQ(error_of("graph g\ninput %x : q7[2]\n"), "graph text, line 2: unknown element type \"q7\"");
+  EXPECT_EQ(error_of("graph g\nreturn %x\n"), "graph text, line 2, column 8: %x is not defined before this line");
+  EXPECT_EQ(error_of("graph g\n%x = aten.relu(%y) -> f32[]\n"), "graph text, line 2, column 6: no schema line for aten.relu");
+  EXPECT_EQ(error_of("graph g\ninput %x : q7[2]\n"), "graph text, line 2, column 12: unknown element type \"q7\"");
   EXPECT_EQ(error_of("graph g\ninput %x : f32[2]\ninput %x : f32[2]\n"),
-            "graph text, line 3: %x is defined twice, or is no name of letters, digits and '_'");
+            "graph text, line 3, column 7: %x is defined twice, or is no name of letters, digits and '_'");
   EXPECT_EQ(error_of("graph g\nschema aten::relu(Tensor self) -> Tensor\ninput %x : f32[2]\n%y = aten.relu() -> f32[2]\n"),
-            "graph text, line 4: argument 'self' of aten.relu is missing");
+            "graph text, line 4, column 16: argument 'self' of aten.relu is missing");
 }
 
 TEST(Graph, NamesAreUnique) {

@@ -58,7 +58,7 @@ Device read_device(std::string_view text) {
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r";
   const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
+  if (begin == std::string_view::npos) return text.substr(text.size());
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 

@@ -20,7 +20,7 @@ struct ArgumentReader {
   Argument read(std::string_view text, ArgType type) const;
 };
 
-/// Without blanks at either end.
+/// Without blanks at either end; of blanks alone, the end.
 std::string_view trimmed(std::string_view text);
 /// Splits at commas outside brackets and quotes, blanks trimmed; "" gives none.
 std::vector<std::string_view> split_top_level(std::string_view text);

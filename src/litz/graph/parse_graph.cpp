@@ -19,52 +19,6 @@ size_t find_comment(std::string_view line) {
   return std::string_view::npos;
 }
 
-bool accept(std::string_view& text, std::string_view token) {
-  text = trimmed(text);
-  if (!text.starts_with(token)) return false;
-  text.remove_prefix(token.size());
-  text = trimmed(text);
-  return true;
-}
-
-/// The text up to the bracket that closes the first one; both are removed.
-std::string_view take_brackets(std::string_view& text, char open, char close) {
-  text = trimmed(text);
-  if (text.empty() || text.front() != open) user_error("expected '{}' at \"{}\"", open, text);
-  int depth = 0;
-  bool in_quotes = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_quotes && c == '\\') ++i;
-    else if (c == '"') in_quotes = !in_quotes;
-    else if (!in_quotes && (c == '[' || c == '(')) ++depth;
-    else if (!in_quotes && (c == ']' || c == ')') && --depth == 0) {
-      if (c != close) user_error("brackets do not match in \"{}\"", text);
-      std::string_view inside = text.substr(1, i - 1);
-      text = trimmed(text.substr(i + 1));
-      return inside;
-    }
-  }
-  user_error("expected '{}' in \"{}\"", close, text);
-}
-
-std::string_view take_word(std::string_view& text) {
-  text = trimmed(text);
-  const size_t end = std::min(text.find_first_of(" ,[]()"), text.size());
-  std::string_view word = text.substr(0, end);
-  text = trimmed(text.substr(end));
-  return word;
-}
-
-int64_t read_bound(std::string_view text) {
-  if (text == "inf") return kIntInf;
-  if (text == "-inf") return -kIntInf;
-  int64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) user_error("expected a number, found \"{}\"", text);
-  return value;
-}
-
 class GraphParser {
  public:
   std::unique_ptr<Graph> parse(std::string_view text) {
@@ -74,9 +28,10 @@ class GraphParser {
       std::string_view line = text.substr(0, end);
       text.remove_prefix(std::min(end + 1, text.size()));
       ++number;
+      look_at(line);
       try {
         parse_line(line);
-      } catch (const UserError& e) { user_error("graph text, line {}: {}", number, e.what()); }
+      } catch (const UserError& e) { user_error("graph text, line {}, column {}: {}", number, at_ - line.data() + 1, e.what()); }
     }
     if (!graph_) user_error("graph text: expected \"graph name\" in the first line");
     if (!done_) user_error("graph text: expected a line \"return ...\" at the end");
@@ -85,13 +40,63 @@ class GraphParser {
   }
 
  private:
+  /// What is read now: an error names its column.
+  void look_at(std::string_view text) { at_ = text.data(); }
+
+  bool accept(std::string_view& text, std::string_view token) {
+    look_at(text = trimmed(text));
+    if (!text.starts_with(token)) return false;
+    text.remove_prefix(token.size());
+    text = trimmed(text);
+    return true;
+  }
+
+  /// The text up to the bracket that closes the first one; both are removed.
+  std::string_view take_brackets(std::string_view& text, char open, char close) {
+    look_at(text = trimmed(text));
+    if (text.empty() || text.front() != open) user_error("expected '{}' at \"{}\"", open, text);
+    int depth = 0;
+    bool in_quotes = false;
+    for (size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      if (in_quotes && c == '\\') ++i;
+      else if (c == '"') in_quotes = !in_quotes;
+      else if (!in_quotes && (c == '[' || c == '(')) ++depth;
+      else if (!in_quotes && (c == ']' || c == ')') && --depth == 0) {
+        if (c != close) user_error("brackets do not match in \"{}\"", text);
+        std::string_view inside = text.substr(1, i - 1);
+        text = trimmed(text.substr(i + 1));
+        return inside;
+      }
+    }
+    user_error("expected '{}' in \"{}\"", close, text);
+  }
+
+  std::string_view take_word(std::string_view& text) {
+    look_at(text = trimmed(text));
+    const size_t end = std::min(text.find_first_of(" ,[]()"), text.size());
+    std::string_view word = text.substr(0, end);
+    text = trimmed(text.substr(end));
+    return word;
+  }
+
+  int64_t read_bound(std::string_view text) {
+    look_at(text);
+    if (text == "inf") return kIntInf;
+    if (text == "-inf") return -kIntInf;
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) user_error("expected a number, found \"{}\"", text);
+    return value;
+  }
+
   void parse_line(std::string_view line) {
     std::string_view comment;
     if (const size_t at = find_comment(line); at != std::string_view::npos) {
       comment = trimmed(line.substr(at + 1));
       line = line.substr(0, at);
     }
-    line = trimmed(line);
+    look_at(line = trimmed(line));
     if (line.empty()) return;
     if (accept(line, "graph ")) {
       if (graph_) user_error("a second graph");
@@ -104,6 +109,7 @@ class GraphParser {
     }
     if (!graph_) user_error("expected \"graph name\" first");
     if (accept(line, "schema ")) {
+      look_at(line);
       graph_->schema(line);
     } else if (accept(line, "symbol ")) {
       parse_symbol(line);
@@ -123,7 +129,8 @@ class GraphParser {
   }
 
   void expect_end(std::string_view text) {
-    if (!trimmed(text).empty()) user_error("expected the end of the line, found \"{}\"", text);
+    look_at(text = trimmed(text));
+    if (!text.empty()) user_error("expected the end of the line, found \"{}\"", text);
   }
 
   void parse_symbol(std::string_view line) {
@@ -139,6 +146,7 @@ class GraphParser {
     }
     if (accept(line, "hint")) hint = read_bound(take_word(line));
     expect_end(line);
+    look_at(name);
     if (name.empty()) user_error("expected the symbol's name");
     if (graph_->context->find_symbol(name)) user_error("symbol {} stands twice", name);
     graph_->context->symbol(name, kind, range, hint);
@@ -153,6 +161,7 @@ class GraphParser {
   }
 
   Node* new_node(NodeKind kind, std::string_view value_name) {
+    look_at(value_name);
     if (!value_name.starts_with('%')) user_error("expected a value name like %x, found \"{}\"", value_name);
     const std::string_view name = value_name.substr(1);
     Node* node = graph_->new_node(kind, name);
@@ -161,10 +170,12 @@ class GraphParser {
   }
 
   void name_value(std::string_view name, Node* node, int output) {
+    look_at(name);
     if (!values_.emplace(std::string(name), Value{node, output}).second) user_error("{} is defined twice", name);
   }
 
   Value find_value(std::string_view name) {
+    look_at(name);
     auto found = values_.find(std::string(name));
     if (found == values_.end()) user_error("{} is not defined before this line", name);
     return found->second;
@@ -173,7 +184,7 @@ class GraphParser {
   void parse_input(std::string_view line) {
     Node* node = define(NodeKind::kInput, line);
     if (accept(line, "size ")) {
-      node->symbol = parse_expr(*graph_->context, line);
+      node->symbol = parse_size(line);
     } else {
       node->outputs.push_back(parse_meta(line));
       expect_end(line);
@@ -183,8 +194,13 @@ class GraphParser {
 
   std::vector<Expr> parse_exprs(std::string_view text) {
     std::vector<Expr> exprs;
-    for (std::string_view part : split_top_level(text)) exprs.push_back(parse_expr(*graph_->context, part));
+    for (std::string_view part : split_top_level(text)) exprs.push_back(parse_size(part));
     return exprs;
+  }
+
+  Expr parse_size(std::string_view text) {
+    look_at(text);
+    return parse_expr(*graph_->context, text);
   }
 
   TensorMeta parse_meta(std::string_view& text) {
@@ -204,7 +220,7 @@ class GraphParser {
     } else {
       meta.strides = contiguous_strides(*graph_->context, meta.sizes);
     }
-    if (accept(text, "offset")) meta.storage_offset = parse_expr(*graph_->context, take_brackets(text, '[', ']'));
+    if (accept(text, "offset")) meta.storage_offset = parse_size(take_brackets(text, '[', ']'));
     if (accept(text, "on ")) meta.device = reader_.read(take_word(text), ArgType::kDevice).as<Device>();
     return meta;
   }
@@ -219,6 +235,7 @@ class GraphParser {
     if (!op) user_error("no schema line for {}", op_name);
     // The arguments are read before the node exists: a node does not use itself.
     std::vector<Argument> arguments = parse_arguments(*op, take_brackets(line, '(', ')'));
+    look_at(line);
     if (names.empty()) user_error("expected a value name before '='");
     Node* node = new_node(NodeKind::kCall, names[0]);
     node->op = op;
@@ -226,15 +243,17 @@ class GraphParser {
     if (!accept(line, "->")) user_error("expected '->' after the arguments");
     if (!accept(line, "()")) {
       do {
-        if (accept(line, "int")) node->symbol_outputs.push_back(parse_expr(*graph_->context, take_brackets(line, '[', ']')));
+        if (accept(line, "int")) node->symbol_outputs.push_back(parse_size(take_brackets(line, '[', ']')));
         else node->outputs.push_back(parse_meta(line));
       } while (accept(line, ","));
     }
     if (accept(line, "built")) node->is_imported = false;
     expect_end(line);
+    look_at(names[0]);
     if (std::max<size_t>(node->outputs.size(), 1) != names.size())
       user_error("{} names for {} tensor results", names.size(), node->outputs.size());
     for (size_t i = 0; i < names.size(); ++i) {
+      look_at(names[i]);
       if (i > 0 && names[i] != fmt::format("{}.{}", names[0], i)) user_error("expected {}.{}, found {}", names[0], i, names[i]);
       name_value(names[i], node, static_cast<int>(i));
     }
@@ -246,6 +265,7 @@ class GraphParser {
     std::vector<std::optional<Argument>> given(op.arguments.size());
     size_t position = 0;
     for (std::string_view part : split_top_level(text)) {
+      look_at(part);
       size_t index = position;
       // name=value: the name of a keyword-only argument.
       const size_t equals = part.find('=');
@@ -262,10 +282,12 @@ class GraphParser {
         ++position;
       }
       if (index >= given.size() || (!is_named && op.arguments[index].is_kwarg_only)) user_error("too many arguments for {}", op.text);
+      look_at(part);
       if (given[index]) user_error("argument '{}' is given twice", op.arguments[index].name);
       given[index] = coerce_argument(op.arguments[index], reader_.read(part, op.arguments[index].type));
     }
     std::vector<Argument> arguments;
+    look_at(text);
     for (size_t i = 0; i < given.size(); ++i) {
       if (!given[i]) given[i] = default_argument(op.arguments[i]);
       if (!given[i]) user_error("argument '{}' of {} is missing", op.arguments[i].name, op.name);
@@ -304,6 +326,7 @@ class GraphParser {
   void parse_return(std::string_view line) {
     for (std::string_view part : split_top_level(line)) {
       GraphOutput output;
+      look_at(part);
       if (part.ends_with(" free")) {
         output.strides_are_promised = false;
         part.remove_suffix(5);
@@ -323,6 +346,7 @@ class GraphParser {
   ArgumentReader reader_;
   std::unordered_map<std::string, Value> values_;
   bool done_ = false;
+  const char* at_ = nullptr;
 };
 
 }  // namespace
