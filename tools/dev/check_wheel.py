@@ -1,5 +1,9 @@
-"""Installs a wheel into a fresh environment and tries it: no compiler, no LLVM and no checkout on any path. torch is that of
-the environment this runs in."""
+"""check_wheel.py WHEEL [PYTEST ARGUMENTS]: installs the wheel into a fresh environment and tries it there, with no compiler, no LLVM and
+no checkout on any path. torch and Python are those that this runs in, so any version is tried by running this with it:
+
+    OTHER/bin/python tools/dev/check_wheel.py dist/litz-*.whl
+    OTHER/bin/python tools/dev/check_wheel.py dist/litz-*.whl tests/python/test_import_orders.py tests/python/test_models_small.py
+"""
 
 import os
 import pathlib
@@ -7,30 +11,72 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
+
+root = pathlib.Path(__file__).resolve().parents[2]
 
 PROGRAM = """
+import copy, threading
 import torch, torch._dynamo
+from torch.nn import functional as F
 assert "litz" in torch._dynamo.list_backends(), torch._dynamo.list_backends()
 
+def compiled(function, **options):
+    return torch.compile(function, backend="litz", options={"fallback": "error"}, **options)
+
+# docs/architecture.md's graph: a layer norm, a cast and a write to the input, one compile for several sizes
 def f(x, w, b):
-    h = torch.nn.functional.layer_norm(x, (768,), w, b)
+    h = F.layer_norm(x, (768,), w, b)
     x.add_(1)
     return h.to(torch.bfloat16)
 
-compiled = torch.compile(f, backend="litz", dynamic=True, options={"fallback": "error"})
+g = compiled(f, dynamic=True)
 for rows in (32, 7):
     x, w, b = torch.randn(rows, 768), torch.randn(768), torch.randn(768)
     mine, theirs = x.clone(), x.clone()
-    torch.testing.assert_close(compiled(mine, w, b), f(theirs, w, b))
+    torch.testing.assert_close(g(mine, w, b), f(theirs, w, b))
     torch.testing.assert_close(mine, theirs)
+
+# a perceptron, trained for three steps beside eager
+mlp = torch.nn.Sequential(torch.nn.Linear(20, 64), torch.nn.GELU(), torch.nn.Linear(64, 5))
+twin = copy.deepcopy(mlp)
+step = compiled(mlp)
+for model, call in ((mlp, step), (twin, twin)):
+    torch.manual_seed(0)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(3):
+        loss = F.cross_entropy(call(torch.randn(16, 20)), torch.randint(0, 5, (16,)))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+for mine, theirs in zip(mlp.parameters(), twin.parameters(), strict=True):
+    torch.testing.assert_close(mine, theirs)
+
+# compiles in several threads at once
+failures = []
+def in_thread(k):
+    try:
+        h = lambda x: torch.softmax(x * k, -1).sum(0)
+        x = torch.randn(9, 33 + k)
+        with torch.no_grad():
+            torch.testing.assert_close(compiled(h)(x), h(x))
+    except BaseException as error:
+        failures.append(error)
+threads = [threading.Thread(target=in_thread, args=(k,)) for k in range(1, 5)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert not failures, failures
+
 import litz
 assert "site-packages" in litz.__file__, litz.__file__
-print("litz", litz.__version__, "from the wheel, torch", torch.__version__)
+import platform
+print("litz", litz.__version__, "from the wheel, torch", torch.__version__, "Python", platform.python_version())
 """
 
 
 def main() -> None:
     wheel = pathlib.Path(sys.argv[1]).resolve()
+    tests = sys.argv[2:]
     with tempfile.TemporaryDirectory() as scratch:
         environment = pathlib.Path(scratch) / "environment"
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
@@ -45,7 +91,12 @@ def main() -> None:
         if "LD_LIBRARY_PATH" in os.environ:
             bare["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
         subprocess.run([str(environment / "bin" / "litz"), "--version"], check=True, cwd=scratch, env=bare)
+        began = time.monotonic()
         subprocess.run([str(python), "-c", PROGRAM], check=True, cwd=scratch, env=bare)
+        print(f"check_wheel: tried in {time.monotonic() - began:.1f} s")
+        if tests:  # without pytest.ini, which puts the checkout's own package first
+            pytest = [str(python), "-m", "pytest", "-c", os.devnull, "--rootdir", str(root), "-p", "no:cacheprovider", "-q", *tests]
+            sys.exit(subprocess.run(pytest, cwd=root, env=bare | {"PYTHONDONTWRITEBYTECODE": "1"}).returncode)
 
 
 if __name__ == "__main__":
