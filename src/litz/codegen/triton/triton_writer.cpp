@@ -47,7 +47,10 @@ std::string TritonWriter::refusal() const {
   for_each_statement(kernel_.body, [&](const KernelStatement& s) {
     if (s.kind == KernelOp::kCompute && s.instr.op == Op::kDigamma)
       reason = fmt::format("{}: there is no {} on this device", kernel_.name, op_text(s.instr.op));
-    if (s.kind == KernelOp::kStore && s.mode == ScatterMode::kMul && kernel_.parameters[s.memory.index].dtype == DType::kBool)
+    if (s.kind == KernelOp::kLoop && s.loop->is_parallel && !s.loop->has_lanes)
+      reason = fmt::format("{}: the parallel loop over {} has no block", kernel_.name, to_string(s.loop->axis));
+    if (s.kind == KernelOp::kStore && !s.memory.is_scratch && s.mode == ScatterMode::kMul &&
+        kernel_.parameters[s.memory.index].dtype == DType::kBool)
       reason = fmt::format("{}: no scatter of products of truth values", kernel_.name);
   });
   if (!kernel_.scratch.empty())
