@@ -17,18 +17,8 @@ struct Access {
   Expr offset;
   int64_t bytes;
   bool is_store;
+  double share = 1;  // of the iterations that do it: a reduction stores after its loops
 };
-
-std::vector<Access> accesses_of(const PlannedMember& member) {
-  std::vector<Access> out;
-  for (const Instr& instr : member.body.instrs) {
-    if (instr.op == Op::kLoad) out.push_back({instr.coordinates[0], dtype_bytes(instr.dtype), false});
-  }
-  for (const PlannedStore& store : member.stores) {
-    if (store.buffer) out.push_back({store.offset, dtype_bytes(store.buffer->dtype), true});
-  }
-  return out;
-}
 
 double trips(std::span<const Expr> axes) {
   double n = 1;
@@ -36,18 +26,30 @@ double trips(std::span<const Expr> axes) {
   return n;
 }
 
+std::vector<Access> accesses_of(const PlannedMember& member) {
+  const double stored = member.kind == OperationKind::kReduction ? 1 / trips(member.reduced) : 1;
+  std::vector<Access> out;
+  for (const Instr& instr : member.body.instrs) {
+    if (instr.op == Op::kLoad) out.push_back({instr.coordinates[0], dtype_bytes(instr.dtype), false});
+  }
+  for (const PlannedStore& store : member.stores) {
+    if (store.buffer) out.push_back({store.offset, dtype_bytes(store.buffer->dtype), true, stored});
+  }
+  return out;
+}
+
 /// Time of one iteration of `lanes` values of the axis, in units of a vector operation. A null axis: scalar code.
 double vector_cost(const PlannedMember& member, Expr axis, int lanes) {
   double cost = 0;
   for (const Access& access : accesses_of(member)) {
     if (!axis) {
-      cost += 1;
+      cost += access.share;
       continue;
     }
     Expr c = coefficient_of(access.offset, axis);
-    const double weight = access.is_store ? 1.5 : 1;
-    if (!c) cost += 2.0 * lanes;
-    else if (c.is_integer(0)) cost += access.is_store ? lanes : 0.3;
+    const double weight = access.is_store ? 1.5 * access.share : 1;
+    if (!c) cost += 2.0 * lanes * access.share;
+    else if (c.is_integer(0)) cost += access.is_store ? lanes * access.share : 0.3;
     else if (c.is_integer(1)) cost += weight;
     else if (c.is_integer() && std::abs(c.integer()) <= 4) cost += weight * 0.7 * lanes;
     else cost += weight * 1.2 * lanes;
