@@ -26,6 +26,7 @@ std::unique_ptr<Kernel> build_once(const FusedGroup& group, const Schedule& sche
     order_axes(plan);
   }
   std::unique_ptr<Kernel> kernel = emit_tree(plan);  // hoists, finds common subexpressions, forwards stored values
+  if (!is_grid) split_at_conditions(*kernel);
   for (KernelScratch& scratch : kernel->scratch) {
     const bool is_temporary = scratch.buffer && !scratch.buffer->definition;
     if (is_temporary) scratch.buffer = nullptr;

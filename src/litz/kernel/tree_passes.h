@@ -9,6 +9,8 @@ namespace litz {
 /// Every statement, outer before inner, in order; loop statements before their bodies.
 void for_each_statement(const std::vector<KernelStatement>& body, const std::function<void(const KernelStatement&)>& visit);
 
+/// A loop that asks on which side of a number its axis stands becomes a loop for each side.
+void split_at_conditions(Kernel& kernel);
 /// Scratch that nobody loads, values that nobody uses and loops with nothing to do are dropped (checks stay).
 ///   store scratch0[i1] = v3   ->   (nothing)     where every load of scratch0 was forwarded
 void remove_dead(Kernel& kernel);
