@@ -25,7 +25,7 @@ constexpr std::string_view kWrapper = R"text(wrapper main
   alloc %a_2 : f32 [s0, 768] strides [768, 1] cpu:0
   call fused_0(%x_0, %a_2; [s0]) range (s0 + 15) // 16 grain max(1, 64 // s0) scratch 64
   alloc %b_3 : f32 [s0, 30] strides [30, 1] cpu:0
-  extern _ = aten.mm.out(%a_2, %w_1, %b_3)
+  extern _ = aten.mm.out(%a_2, %w_1, %b_3) in f32
   extern %r_4 : f32 [u1] strides [1] cpu:0, _ = t.mix(none, [1, 2.0, true, complex(0.0, -1.5), (s0 + 1)], "a\"b", dtype bf16, device gpu 1, format channels_last, (s0))
   extern u0 = aten.item(%r_4)
   number u1 = size(%r_4, 0)

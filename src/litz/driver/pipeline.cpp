@@ -179,7 +179,7 @@ Refused generate_code_stage(CompileState& s) {
 Refused build_wrapper_stage(CompileState& s) {
   std::vector<ScheduledKernel> scheduled;
   for (size_t k = 0; k < s.kernels.size(); ++k) scheduled.push_back({s.kernels[k].get(), s.sources[k]});
-  s.wrapper = build_wrapper(s.schedule, scheduled, s.stored_constants);
+  s.wrapper = build_wrapper(s.schedule, scheduled, s.device->target(), s.stored_constants);
   return {};
 }
 

@@ -13,8 +13,27 @@ namespace litz::runtime {
 /// A native call: 0, or torch's error code.
 using NativeCall = std::function<int(CallFrame&)>;
 
+/// The typed functions of one device type: in the library that torch's interface is read from, or in the type's own.
+struct TypedFunctions {
+  const TorchApi& api;
+  std::string device;
+
+  /// aoti_torch_<device>_<op>, or null.
+  template <typename F>
+  F find(std::string_view op) const {
+    return reinterpret_cast<F>(find_address(op));
+  }
+
+ private:
+  void* find_address(std::string_view op) const;
+};
+
 /// A function of torch's C interface with the meaning of this op, or empty.
 NativeCall typed_call(const TorchApi& api, const Program& program, const ExternLine& line);
+
+/// For lines that ask for it: the call with its operands widened to float32 piece by piece, so that little memory is used, and each
+/// result rounded once. `narrow` is the op itself, for what has no elements and for arguments that have no such form.
+NativeCall product_in_float32(const TypedFunctions& functions, const Program& program, const ExternLine& line, NativeCall narrow);
 
 /// The stable dispatcher call, or empty with *reason: some argument types do not cross it.
 NativeCall dispatcher_call(const TorchApi& api, const Program& program, const ExternLine& line, std::string* reason);

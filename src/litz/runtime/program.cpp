@@ -70,8 +70,8 @@ std::string line_text(const Program& p, const Line& any) {
             for (Slot s : l.results) results += (results.empty() ? "" : ", ") + (s < 0 ? std::string("_") : fmt::format("%{}", s));
             for (TableIndex n : l.number_results) results += fmt::format("{}n{}", results.empty() ? "" : ", ", n);
             for (const ExternArg& a : l.arguments) arguments += (arguments.empty() ? "" : ", ") + argument(p, a);
-            return fmt::format("{}{}extern {}({})", results, results.empty() ? "" : " = ", p.callees.at(static_cast<size_t>(l.callee)).op,
-                               arguments);
+            return fmt::format("{}{}extern {}({}){}", results, results.empty() ? "" : " = ", p.callees.at(static_cast<size_t>(l.callee)).op,
+                               arguments, l.widened_from ? " in f32" : "");
           },
           [&](const ComputeLine& l) {
             return fmt::format("compute numbers from n{}", p.later_tables.at(static_cast<size_t>(l.program)).begin);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -118,6 +119,7 @@ struct ExternLine {
   std::vector<TableIndex> number_results;  // table entries for integer results (item()), else empty
   /// Per result the spec that later lines assume, or -1: a result that the op laid out otherwise is copied into that layout.
   std::vector<int32_t> result_specs;
+  std::optional<DType> widened_from;  // a product of this type that is computed in float32, piece by piece, and rounded once
 };
 /// Entries of the table that depend on integer results of extern calls are computed here: the program's symbols are the table as it
 /// stands, its results go to the entries from `begin` on.

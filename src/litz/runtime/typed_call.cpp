@@ -46,24 +46,8 @@ const TensorSpec* spec_of(const Program& program, Slot slot) {
   return nullptr;
 }
 
-/// Where the functions of the program's device type are: in the library that torch's interface is read from, or in the type's own.
-struct Functions {
-  const TorchApi& api;
-  std::string device;
-
-  template <typename F>
-  F find(std::string_view op) const {
-    const std::string name = fmt::format("aoti_torch_{}_{}", device, op);
-    void* found = api.find(name.c_str());
-    if (!found)
-      if (void* library = dlopen(fmt::format("libtorch_{}.so", device).c_str(), RTLD_NOW | RTLD_NOLOAD))
-        found = dlsym(library, name.c_str());
-    return reinterpret_cast<F>(found);
-  }
-};
-
 /// op.out(a, b, *, out)
-NativeCall two_into_out(const Functions& functions, const ExternLine& line, std::string_view name) {
+NativeCall two_into_out(const TypedFunctions& functions, const ExternLine& line, std::string_view name) {
   auto f = functions.find<int (*)(Handle, Handle, Handle)>(name);
   if (!f || !is_tensor(line, 0) || !is_tensor(line, 1) || !is_tensor(line, 2)) return {};
   return [f](CallFrame& frame) {
@@ -73,7 +57,7 @@ NativeCall two_into_out(const Functions& functions, const ExternLine& line, std:
 }
 
 /// op.out(self, a, b, *, beta, alpha, out)
-NativeCall three_into_out(const Functions& functions, const Program& program, const ExternLine& line, std::string_view name) {
+NativeCall three_into_out(const TypedFunctions& functions, const Program& program, const ExternLine& line, std::string_view name) {
   auto f = functions.find<int (*)(Handle, Handle, Handle, Handle, double, double)>(name);
   if (!f || line.arguments.size() != 6 || !is_tensor(line, 0) || !is_tensor(line, 1) || !is_tensor(line, 2) || !is_tensor(line, 5))
     return {};
@@ -107,7 +91,7 @@ struct ShortList {
 };
 
 /// convolution(input, weight, bias?, stride, padding, dilation, transposed, output_padding, groups)
-NativeCall convolution(const Functions& functions, const ExternLine& line) {
+NativeCall convolution(const TypedFunctions& functions, const ExternLine& line) {
   auto f = functions.find<int (*)(Handle, Handle, Handle*, const int64_t*, int64_t, const int64_t*, int64_t, const int64_t*, int64_t,
                                   int32_t, const int64_t*, int64_t, int64_t, Handle*)>("convolution");
   const auto& a = line.arguments;
@@ -133,7 +117,7 @@ NativeCall convolution(const Functions& functions, const ExternLine& line) {
 }
 
 /// _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, *, attn_mask?, scale?) -> (output, logsumexp)
-NativeCall attention(const Functions& functions, const ExternLine& line) {
+NativeCall attention(const TypedFunctions& functions, const ExternLine& line) {
   auto f = functions.find<int (*)(Handle, Handle, Handle, double, int32_t, Handle*, double*, Handle*, Handle*)>(
       "_scaled_dot_product_flash_attention_for_cpu");
   const auto& a = line.arguments;
@@ -157,10 +141,17 @@ NativeCall attention(const Functions& functions, const ExternLine& line) {
 
 }  // namespace
 
-NativeCall typed_call(const TorchApi& api, const Program& program, const ExternLine& line) {
-  // A function belongs to one device type; a program on several says so by more device types.
-  if (program.device_types.size() > 1) return {};
-  const Functions functions{api, program.device_types.empty() ? "cpu" : program.device_types[0]};
+void* TypedFunctions::find_address(std::string_view op) const {
+  const std::string name = fmt::format("aoti_torch_{}_{}", device, op);
+  void* found = api.find(name.c_str());
+  if (!found)
+    if (void* library = dlopen(fmt::format("libtorch_{}.so", device).c_str(), RTLD_NOW | RTLD_NOLOAD)) found = dlsym(library, name.c_str());
+  return found;
+}
+
+namespace {
+
+NativeCall typed(const TypedFunctions& functions, const Program& program, const ExternLine& line) {
   const std::string& op = program.callees.at(line.callee).op;
   if (op == "aten.mm.out") return two_into_out(functions, line, "mm_out");
   if (op == "aten.bmm.out") return two_into_out(functions, line, "bmm_out");
@@ -169,6 +160,16 @@ NativeCall typed_call(const TorchApi& api, const Program& program, const ExternL
   if (op == "aten.convolution") return convolution(functions, line);
   if (op == "aten._scaled_dot_product_flash_attention_for_cpu") return attention(functions, line);
   return {};
+}
+
+}  // namespace
+
+NativeCall typed_call(const TorchApi& api, const Program& program, const ExternLine& line) {
+  // A function belongs to one device type; a program on several says so by more device types.
+  if (program.device_types.size() > 1) return {};
+  const TypedFunctions functions{api, program.device_types.empty() ? "cpu" : program.device_types[0]};
+  NativeCall call = typed(functions, program, line);
+  return call && line.widened_from ? product_in_float32(functions, program, line, std::move(call)) : call;
 }
 
 }  // namespace litz::runtime

@@ -46,6 +46,9 @@ class Target {
   virtual InlineLimits inline_limits() const { return {}; }
   /// Whether convolution libraries work faster on channels-last tensors of this type; convolutions that take each channel by itself apart.
   virtual bool prefers_channels_last(DType, bool /*is_depthwise*/) const { return false; }
+  /// The type in which the framework's matrix products and convolutions of tensors of this type are best computed: another one where
+  /// its own arithmetic is only emulated. Results are rounded to the type once, as the op itself does.
+  virtual DType product_type(DType dtype) const { return dtype; }
 };
 
 }  // namespace litz

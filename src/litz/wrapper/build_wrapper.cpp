@@ -8,9 +8,11 @@ namespace {
 
 class Builder {
  public:
-  Builder(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels, const std::unordered_map<std::string, HostTensor>& data)
+  Builder(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels, const Target& target,
+          const std::unordered_map<std::string, HostTensor>& data)
       : schedule_(schedule),
         kernels_(kernels),
+        target_(target),
         data_(data),
         loops_(*schedule.program),
         out_(std::make_unique<WrapperProgram>()) {
@@ -164,8 +166,18 @@ class Builder {
     return out_->schemas.back().get();
   }
 
+  /// The products that a call can compute in another type than its own.
+  static bool is_product(std::string_view op) {
+    constexpr std::string_view kProducts[] = {"aten.mm", "aten.addmm", "aten.bmm", "aten.baddbmm", "aten.convolution"};
+    return std::ranges::find(kProducts, op) != std::end(kProducts);
+  }
+
   void call_extern(const Operation& op) {
     ExternCallLine line;
+    if (is_product(op.callee->name)) {
+      const DType dtype = op.outputs[0]->dtype;
+      line.in_float32 = dtype != DType::kFloat32 && target_.product_type(dtype) == DType::kFloat32;
+    }
     line.callee = op.callee;
     for (const auto& a : op.arguments) line.arguments.push_back(argument(a));
     if (op.writes_planned_output) {
@@ -261,6 +273,7 @@ class Builder {
 
   const Schedule& schedule_;
   const std::vector<ScheduledKernel>& kernels_;
+  const Target& target_;
   const std::unordered_map<std::string, HostTensor>& data_;
   const LoopProgram& loops_;
   std::unique_ptr<WrapperProgram> out_;
@@ -271,9 +284,9 @@ class Builder {
 
 }  // namespace
 
-std::unique_ptr<WrapperProgram> build_wrapper(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels,
+std::unique_ptr<WrapperProgram> build_wrapper(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels, const Target& target,
                                               const std::unordered_map<std::string, HostTensor>& data) {
-  return Builder(schedule, kernels, data).run();
+  return Builder(schedule, kernels, target, data).run();
 }
 
 }  // namespace litz

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "litz/schedule/fused_group.h"
+#include "litz/target/target.h"
 #include "litz/wrapper/wrapper.h"
 
 namespace litz {
@@ -14,7 +15,7 @@ struct ScheduledKernel {
 };
 
 /// `data`: constants that become part of the program, by the name of their node; the caller passes the others.
-std::unique_ptr<WrapperProgram> build_wrapper(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels,
+std::unique_ptr<WrapperProgram> build_wrapper(const Schedule& schedule, const std::vector<ScheduledKernel>& kernels, const Target& target,
                                               const std::unordered_map<std::string, HostTensor>& data = {});
 
 }  // namespace litz

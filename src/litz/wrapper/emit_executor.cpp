@@ -157,6 +157,12 @@ class Emitter {
     return std::any_of(t.sizes.begin(), t.sizes.end(), is_late) || std::any_of(t.strides.begin(), t.strides.end(), is_late);
   }
 
+  /// Of the result, or of the tensor that the call writes: its last argument.
+  DType type_of_product(const ExternCallLine& l) const {
+    const auto* out = std::get_if<TensorRef>(&l.arguments.back());
+    return tensor(l.results[0] >= 0 || !out ? l.results[0] : out->id).dtype;
+  }
+
   void emit(const ExternCallLine& l) {
     ExternLine line;
     const auto known =
@@ -166,6 +172,7 @@ class Emitter {
       program_.callees.push_back({l.callee->name, l.callee->text, l.callee->is_mutating, l.callee->is_random});
     for (const auto& a : l.arguments) line.arguments.push_back(argument(a));
     line.results = l.results;
+    if (l.in_float32) line.widened_from = type_of_product(l);
     for (TensorId t : l.results) line.result_specs.push_back(t < 0 || is_sized_by_run(tensor(t)) ? -1 : spec(tensor(t)));
     for (Expr s : l.number_results) line.number_results.push_back(run_time_entry(s));
     program_.lines.push_back(std::move(line));

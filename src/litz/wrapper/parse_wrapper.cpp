@@ -363,6 +363,10 @@ WrapperLine WrapperParser::read<ExternCallLine>(TextCursor& c) {
   }
   if (l.arguments.size() != l.callee->arguments.size())
     c.refuse(fmt::format("{} takes {} arguments, given {}", l.callee->name, l.callee->arguments.size(), l.arguments.size()));
+  if (c.accept("in")) {
+    c.expect("f32");
+    l.in_float32 = true;
+  }
   return l;
 }
 

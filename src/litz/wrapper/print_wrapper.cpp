@@ -160,8 +160,8 @@ class Printer {
   std::string print(const ExternCallLine& l, std::string_view name) const {
     std::string results = joined(l.results, [&](TensorId t) { return t < 0 ? std::string("_") : declared(t); });
     for (Expr s : l.number_results) results += (results.empty() ? "" : ", ") + to_string(s);
-    return fmt::format("{} {}{}{}({})", name, results, results.empty() ? "" : " = ", l.callee->name,
-                       joined(l.arguments, [&](const WrapperArgument& a) { return argument(a); }));
+    return fmt::format("{} {}{}{}({}){}", name, results, results.empty() ? "" : " = ", l.callee->name,
+                       joined(l.arguments, [&](const WrapperArgument& a) { return argument(a); }), l.in_float32 ? " in f32" : "");
   }
   std::string print(const ReadNumberLine& l, std::string_view name) const {
     constexpr const char* kKinds[] = {"size", "stride", "storage_offset"};

@@ -71,6 +71,7 @@ struct ExternCallLine {
   std::vector<WrapperArgument> arguments;  // every argument of the schema
   std::vector<TensorId> results;
   std::vector<Expr> number_results;  // symbols
+  bool in_float32 = false;           // a product of narrow floats that is computed in float32 (Target::product_type)
 };
 struct ReadNumberLine {
   enum Kind : uint8_t { kSize, kStride, kStorageOffset } kind = kSize;

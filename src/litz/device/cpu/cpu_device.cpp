@@ -20,14 +20,14 @@ int64_t cache_bytes(int name, int64_t fallback) {
   return bytes > 0 ? bytes : fallback;
 }
 
-/// Whether the framework's convolutions have code of their own for 16-bit floats here. Where they do not, those that take
-/// each channel by itself are slower in channels-last order (and the others several times faster).
-bool multiplies_narrow_floats() {
+/// Whether the framework's libraries have arithmetic for the type on this processor. Where they do not, they take ten times as long as
+/// in float32, conversions included.
+bool multiplies(DType dtype) {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-#else
-  return true;
+  if (dtype == DType::kBFloat16) return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  if (dtype == DType::kFloat16) return __builtin_cpu_supports("avx512fp16");
 #endif
+  return true;
 }
 
 class CpuTarget : public Target {
@@ -39,17 +39,20 @@ class CpuTarget : public Target {
     if (is_generic) return;  // the same code on every machine
     facts_.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, facts_.l1_bytes);
     facts_.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, facts_.l2_bytes);
-    has_narrow_convolutions_ = multiplies_narrow_floats();
+    multiplies_bfloat16_ = multiplies(DType::kBFloat16);
+    multiplies_float16_ = multiplies(DType::kFloat16);
   }
   std::string_view device_type() const override { return "cpu"; }
   const TargetFacts& facts() const override { return facts_; }
-  bool prefers_channels_last(DType dtype, bool is_depthwise) const override {
-    return !is_depthwise || dtype_bytes(dtype) >= 4 || has_narrow_convolutions_;
+  bool prefers_channels_last(DType, bool) const override { return true; }
+  DType product_type(DType dtype) const override {
+    const bool is_emulated = (dtype == DType::kBFloat16 && !multiplies_bfloat16_) || (dtype == DType::kFloat16 && !multiplies_float16_);
+    return is_emulated ? DType::kFloat32 : dtype;
   }
 
  private:
   TargetFacts facts_;
-  bool has_narrow_convolutions_ = true;
+  bool multiplies_bfloat16_ = true, multiplies_float16_ = true;
 };
 
 class CpuDevice : public DeviceInterface {

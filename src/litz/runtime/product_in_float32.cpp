@@ -1,0 +1,344 @@
+// Products of narrow floats where the framework only emulates their arithmetic: pieces of the operands are widened into scratch that
+// stays in the caches, the float32 function computes the piece, and the result is rounded to the op's own type once.
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "litz/runtime/executor.h"
+#include "litz/runtime/extern_call.h"
+#include "litz/support/dtype.h"
+
+namespace litz::runtime {
+namespace {
+
+constexpr int64_t kBlockElements = 256 << 10;  // of one operand's piece of a large product: 1 MB
+constexpr int64_t kLargestBlock = 1024;        // of one dimension
+constexpr int64_t kSmallProduct = 128 << 10;   // elements of all operands below which several of a batch go together
+constexpr int64_t kBatchElements = 512 << 10;  // of the operands of those
+constexpr int64_t kImageElements = 2 << 20;    // of the images of a convolution that go together
+
+using MatrixFunction = int (*)(TensorHandle, TensorHandle, TensorHandle);
+using AddMatrixFunction = int (*)(TensorHandle, TensorHandle, TensorHandle, TensorHandle, double, double);
+
+/// A failure of the framework, on the way to the function that torch called: its text stays with torch.
+struct Failed {};
+void check(int code) {
+  if (code) throw Failed{};
+}
+
+/// An owned tensor handle.
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(const TorchApi& api, TensorHandle handle) : api_(&api), handle_(handle) {}
+  Tensor(Tensor&& o) noexcept : api_(o.api_), handle_(std::exchange(o.handle_, nullptr)) {}
+  Tensor& operator=(Tensor&& o) noexcept {
+    std::swap(api_, o.api_);
+    std::swap(handle_, o.handle_);
+    return *this;
+  }
+  ~Tensor() {
+    if (handle_) api_->aoti_torch_delete_tensor_object(handle_);
+  }
+  TensorHandle get() const { return handle_; }
+  TensorHandle release() { return std::exchange(handle_, nullptr); }
+
+ private:
+  const TorchApi* api_ = nullptr;
+  TensorHandle handle_ = nullptr;
+};
+
+using Dimensions = std::vector<int64_t>;
+
+int64_t count(const Dimensions& sizes) { return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>()); }
+
+/// Where a tensor's elements are. `base` is not owned.
+struct Layout {
+  TensorHandle base = nullptr;
+  Dimensions sizes, strides;
+};
+
+class Torch {
+ public:
+  explicit Torch(const TypedFunctions& f)
+      : api(f.api),
+        device(reinterpret_cast<int32_t (*)()>(f.api.find(("aoti_torch_device_type_" + f.device).c_str()))()) {}
+
+  Layout layout(TensorHandle tensor) const {
+    int64_t rank = 0, *sizes = nullptr, *strides = nullptr;
+    check(api.aoti_torch_get_dim(tensor, &rank));
+    check(api.aoti_torch_get_sizes(tensor, &sizes));
+    check(api.aoti_torch_get_strides(tensor, &strides));
+    return {tensor, {sizes, sizes + rank}, {strides, strides + rank}};
+  }
+  Tensor empty(const Dimensions& sizes, const Dimensions& strides, DType dtype) const {
+    TensorHandle made = nullptr;
+    check(api.aoti_torch_empty_strided(static_cast<int64_t>(sizes.size()), sizes.data(), strides.data(), dtype_torch_code(dtype), device, 0,
+                                       &made));
+    return Tensor(api, made);
+  }
+  Tensor view(TensorHandle base, const Dimensions& sizes, const Dimensions& strides, int64_t offset) const {
+    TensorHandle made = nullptr;
+    check(api.aoti_torch__reinterpret_tensor(base, static_cast<int64_t>(sizes.size()), sizes.data(), strides.data(), offset, &made));
+    return Tensor(api, made);
+  }
+  void copy(TensorHandle to, TensorHandle from) const { check(api.aoti_torch_copy_(to, from, 0)); }
+
+  /// The part of a tensor that begins at `begin`; dimensions of size 1 are repeated.
+  Tensor part(const Layout& whole, const Dimensions& begin, const Dimensions& sizes) const {
+    Dimensions strides = whole.strides;
+    int64_t offset = 0;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (whole.sizes[d] == 1 && sizes[d] != 1) strides[d] = 0;
+      else if (whole.sizes[d] != 1) offset += begin[d] * strides[d];
+    }
+    return view(whole.base, sizes, strides, offset);
+  }
+  /// Strides that pack `sizes` in the order that `like` has them in memory.
+  static Dimensions packed(const Dimensions& sizes, const Dimensions& like) {
+    Dimensions order(sizes.size()), strides(sizes.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return like[a] > like[b]; });
+    int64_t next = 1;
+    for (size_t k = order.size(); k-- > 0;) {
+      strides[order[k]] = next;
+      next *= std::max<int64_t>(1, sizes[order[k]]);
+    }
+    return strides;
+  }
+  /// A part, in float32 and packed.
+  Tensor widened(const Layout& whole, const Dimensions& begin, const Dimensions& sizes) const {
+    Tensor wide = empty(sizes, packed(sizes, whole.strides), DType::kFloat32);
+    copy(wide.get(), part(whole, begin, sizes).get());
+    return wide;
+  }
+  Tensor widened(const Layout& whole) const { return widened(whole, Dimensions(whole.sizes.size(), 0), whole.sizes); }
+
+  const TorchApi& api;
+  const int32_t device;
+};
+
+/// out = beta * start + alpha * a b; without `start`: a b.
+struct Product {
+  Layout out, a, b;
+  const Layout* start = nullptr;
+  double beta = 1, alpha = 1;
+};
+
+struct MatrixFunctions {
+  MatrixFunction multiply;
+  AddMatrixFunction add;
+};
+
+/// Matrices, or batches of which each piece takes `batch` at once: sizes are (batch,) rows, columns.
+class Multiplication {
+ public:
+  Multiplication(const Torch& torch, const MatrixFunctions& functions, const Product& product)
+      : torch_(torch),
+        f_(functions),
+        p_(product),
+        batched_(product.out.sizes.size() == 3) {}
+
+  void run() {
+    const size_t r = batched_;
+    m_ = p_.out.sizes[r], n_ = p_.out.sizes[r + 1], k_ = p_.a.sizes[r + 1];
+    const int64_t batches = batched_ ? p_.out.sizes[0] : 1;
+    const int64_t each = m_ * k_ + k_ * n_ + m_ * n_;
+    const int64_t together = each < kSmallProduct ? std::max<int64_t>(1, kBatchElements / each) : 1;
+    for (batch_ = 0; batch_ < batches; batch_ += together) {
+      batch_size_ = std::min(together, batches - batch_);
+      kept_ = Tensor();
+      if (together > 1) block_of(0, m_, 0, n_, k_);
+      else blocks();
+    }
+  }
+
+ private:
+  void blocks() {
+    auto fitting = [](int64_t other, int64_t all) {
+      return std::min(all, std::clamp(kBlockElements / other, kLargestBlock / 4, kLargestBlock));
+    };
+    const int64_t inner = std::min(k_, kLargestBlock), columns = fitting(inner, n_), rows = fitting(std::max(inner, columns), m_);
+    for (int64_t i = 0; i < m_; i += rows) {
+      kept_ = Tensor();
+      for (int64_t j = 0; j < n_; j += columns) block_of(i, std::min(rows, m_ - i), j, std::min(columns, n_ - j), inner);
+    }
+  }
+
+  Dimensions at(int64_t row, int64_t column) const { return batched_ ? Dimensions{batch_, row, column} : Dimensions{row, column}; }
+  Dimensions of(int64_t rows, int64_t columns) const {
+    return batched_ ? Dimensions{batch_size_, rows, columns} : Dimensions{rows, columns};
+  }
+
+  void block_of(int64_t i, int64_t rows, int64_t j, int64_t columns, int64_t inner) {
+    const Dimensions sizes = of(rows, columns);
+    Tensor sum = torch_.empty(sizes, Torch::packed(sizes, p_.out.strides), DType::kFloat32);
+    bool adds = p_.start != nullptr;
+    if (adds) torch_.copy(sum.get(), torch_.part(*p_.start, at(i, j), sizes).get());
+    double beta = p_.beta;
+    for (int64_t k = 0; k < k_; k += inner) {
+      const int64_t depth = std::min(inner, k_ - k);
+      if (!kept_.get() || inner < k_) kept_ = torch_.widened(p_.a, at(i, k), of(rows, depth));
+      const Tensor right = torch_.widened(p_.b, at(k, j), of(depth, columns));
+      if (adds) check(f_.add(sum.get(), sum.get(), kept_.get(), right.get(), beta, p_.alpha));
+      else check(f_.multiply(sum.get(), kept_.get(), right.get()));
+      adds = true;
+      beta = 1;
+    }
+    torch_.copy(torch_.part(p_.out, at(i, j), sizes).get(), sum.get());
+  }
+
+  const Torch& torch_;
+  const MatrixFunctions& f_;
+  const Product& p_;
+  const bool batched_;
+  int64_t m_ = 0, n_ = 0, k_ = 0, batch_ = 0, batch_size_ = 1;
+  Tensor kept_;  // the rows of a, for the next columns of b
+};
+
+/// A matrix whose rows lie in memory one by one, times a vector: every element is used once, and widening it would cost more.
+bool is_fast_in_narrow(const Product& p) {
+  const size_t rank = p.out.sizes.size();
+  return (p.out.sizes[rank - 2] == 1 && p.b.strides[rank - 2] == 1) || (p.out.sizes[rank - 1] == 1 && p.a.strides[rank - 1] == 1);
+}
+
+TensorHandle tensor_at(CallFrame& frame, size_t position) {
+  TensorHandle handle = frame.tensor(std::get<TensorArg>(frame.line().arguments[position]).slot);
+  if (!handle) throw Failed{};
+  return handle;
+}
+
+double number_of(const ExternArg& argument) {
+  auto* d = std::get_if<double>(&argument);
+  return d ? *d : static_cast<double>(std::get<int64_t>(argument));
+}
+
+/// mm, bmm (a, b, out) and addmm, baddbmm (start, a, b, beta, alpha, out). What the typed call took has arguments of these types.
+NativeCall matrix_product(const Torch& torch, MatrixFunctions f, bool has_start, NativeCall narrow) {
+  return [=](CallFrame& frame) {
+    const ExternArgs& arguments = frame.line().arguments;
+    const size_t first = has_start;
+    Product p{torch.layout(tensor_at(frame, has_start ? 5 : 2)), torch.layout(tensor_at(frame, first)),
+              torch.layout(tensor_at(frame, first + 1))};
+    const size_t rank = p.out.sizes.size();
+    if (count(p.out.sizes) == 0 || p.a.sizes.back() == 0 || is_fast_in_narrow(p)) return narrow(frame);
+    Layout start;
+    if (has_start) {
+      start = torch.layout(tensor_at(frame, 0));
+      while (start.sizes.size() < rank) {
+        start.sizes.insert(start.sizes.begin(), 1);
+        start.strides.insert(start.strides.begin(), 0);
+      }
+      p.beta = number_of(arguments[3]);
+      p.alpha = number_of(arguments[4]);
+      p.start = &start;
+    }
+    Multiplication(torch, f, p).run();
+    return 0;
+  };
+}
+
+/// A result made of pieces along dimension 0, laid out as its first piece.
+class Gathered {
+ public:
+  Gathered(const Torch& torch, int64_t length, DType dtype) : torch_(torch), length_(length), dtype_(dtype) {}
+  void add(int64_t begin, TensorHandle piece) {
+    const Layout from = torch_.layout(piece);
+    if (!all_.get()) {
+      Dimensions sizes = from.sizes;
+      sizes[0] = length_;
+      all_ = torch_.empty(sizes, Torch::packed(sizes, from.strides), dtype_);
+    }
+    Dimensions at(from.sizes.size(), 0);
+    at[0] = begin;
+    torch_.copy(torch_.part(torch_.layout(all_.get()), at, from.sizes).get(), piece);
+  }
+  TensorHandle release() { return all_.release(); }
+
+ private:
+  const Torch& torch_;
+  const int64_t length_;
+  const DType dtype_;
+  Tensor all_;
+};
+
+Dimensions rows_of(const Dimensions& sizes, int64_t rows) {
+  Dimensions part = sizes;
+  part[0] = rows;
+  return part;
+}
+Dimensions row(const Layout& l, int64_t begin) {
+  Dimensions at(l.sizes.size(), 0);
+  at[0] = begin;
+  return at;
+}
+int64_t rows_together(const Layout& l) {
+  return std::clamp<int64_t>(kImageElements / std::max<int64_t>(1, count(l.sizes) / l.sizes[0]), 1, l.sizes[0]);
+}
+
+std::vector<int64_t> numbers(CallFrame& frame, size_t position) {
+  std::vector<int64_t> values;
+  for (const ExternArg& e : std::get<ExternArgs>(frame.line().arguments[position])) {
+    auto* i = std::get_if<int64_t>(&e);
+    values.push_back(i ? *i : frame.number(std::get<NumberArg>(e).entry));
+  }
+  return values;
+}
+
+/// convolution(input, weight, bias?, stride, padding, dilation, transposed, output_padding, groups), some images at a time.
+NativeCall convolution(const Torch& torch, const TypedFunctions& functions, DType dtype, NativeCall narrow) {
+  auto f = functions.find<int (*)(TensorHandle, TensorHandle, TensorHandle*, const int64_t*, int64_t, const int64_t*, int64_t,
+                                  const int64_t*, int64_t, int32_t, const int64_t*, int64_t, int64_t, TensorHandle*)>("convolution");
+  return [=](CallFrame& frame) {
+    const ExternArgs& a = frame.line().arguments;
+    const Layout input = torch.layout(tensor_at(frame, 0)), weight = torch.layout(tensor_at(frame, 1));
+    if (count(input.sizes) == 0 || count(weight.sizes) == 0) return narrow(frame);
+    const Tensor wide_weight = torch.widened(weight);
+    const bool has_bias = std::holds_alternative<TensorArg>(a[2]);
+    const Tensor bias = has_bias ? torch.widened(torch.layout(tensor_at(frame, 2))) : Tensor();
+    TensorHandle bias_handle = bias.get();
+    const auto stride = numbers(frame, 3), padding = numbers(frame, 4), dilation = numbers(frame, 5), output_padding = numbers(frame, 7);
+    Gathered result(torch, input.sizes[0], dtype);
+    const int64_t together = rows_together(input);
+    for (int64_t begin = 0; begin < input.sizes[0]; begin += together) {
+      const int64_t rows = std::min(together, input.sizes[0] - begin);
+      const Tensor images = torch.widened(input, row(input, begin), rows_of(input.sizes, rows));
+      TensorHandle made = nullptr;
+      check(f(images.get(), wide_weight.get(), has_bias ? &bias_handle : nullptr, stride.data(), static_cast<int64_t>(stride.size()),
+              padding.data(), static_cast<int64_t>(padding.size()), dilation.data(), static_cast<int64_t>(dilation.size()),
+              std::get<bool>(a[6]), output_padding.data(), static_cast<int64_t>(output_padding.size()), std::get<int64_t>(a[8]), &made));
+      result.add(begin, Tensor(torch.api, made).get());
+    }
+    return frame.set_result(0, result.release()) ? 0 : 1;
+  };
+}
+
+/// The call, where it does not fail; else torch keeps the reason.
+NativeCall guarded(NativeCall call) {
+  return [call = std::move(call)](CallFrame& frame) {
+    try {
+      return call(frame);
+    } catch (const Failed&) { return 1; }
+  };
+}
+
+}  // namespace
+
+NativeCall product_in_float32(const TypedFunctions& functions, const Program& program, const ExternLine& line, NativeCall narrow) {
+  const Torch torch(functions);
+  const std::string& op = program.callees.at(line.callee).op;
+  auto matrices = [&](std::string_view multiply, std::string_view add) {
+    return MatrixFunctions{functions.find<MatrixFunction>(multiply), functions.find<AddMatrixFunction>(add)};
+  };
+  const bool has_start = op == "aten.addmm.out" || op == "aten.baddbmm.out";
+  if (op == "aten.mm.out" || op == "aten.addmm.out")
+    return guarded(matrix_product(torch, matrices("mm_out", "addmm_out"), has_start, narrow));
+  if (op == "aten.bmm.out" || op == "aten.baddbmm.out")
+    return guarded(matrix_product(torch, matrices("bmm_out", "baddbmm_out"), has_start, narrow));
+  if (op == "aten.convolution") return guarded(convolution(torch, functions, *line.widened_from, narrow));
+  return narrow;
+}
+
+}  // namespace litz::runtime
