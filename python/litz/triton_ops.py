@@ -19,14 +19,16 @@ def add_bool(a, b):
 def div(a, b):
     if a.dtype == tl.float64:
         return a / b
-    return tl.math.div_rn(a, b)
+    else:
+        return tl.math.div_rn(a, b)
 
 
 @triton.jit
 def sqrt(a):
     if a.dtype == tl.float64:
         return tl.math.sqrt(a)
-    return tl.math.sqrt_rn(a)
+    else:
+        return tl.math.sqrt_rn(a)
 
 
 @triton.jit
@@ -70,6 +72,8 @@ def signbit(a):
         return a.to(tl.int32, bitcast=True) < 0
     elif a.dtype == tl.float64:
         return a.to(tl.int64, bitcast=True) < 0
+    elif a.dtype.is_floating():
+        return a.to(tl.int16, bitcast=True) < 0
     else:
         return a < 0
 
@@ -82,13 +86,30 @@ def copysign(a, b):
 
 @triton.jit
 def minimum(a, b):
-    """NaN if either is."""
-    return tl.where((a < b) | (a != a), a, b)
+    """NaN if either is; -0.0 is less than 0.0."""
+    if a.dtype.is_floating():
+        return tl.where((a < b) | (a != a) | ((a == b) & signbit(a)), a, b)
+    else:
+        return tl.where(a < b, a, b)
 
 
 @triton.jit
 def maximum(a, b):
-    """NaN if either is."""
+    """NaN if either is; 0.0 is greater than -0.0."""
+    if a.dtype.is_floating():
+        return tl.where((a > b) | (a != a) | ((a == b) & (signbit(a) == 0)), a, b)
+    else:
+        return tl.where(a > b, a, b)
+
+
+@triton.jit
+def least(a, b):
+    """NaN if either is; of two zeros either: what a reduction keeps."""
+    return tl.where((a < b) | (a != a), a, b)
+
+
+@triton.jit
+def greatest(a, b):
     return tl.where((a > b) | (a != a), a, b)
 
 
@@ -370,12 +391,12 @@ def reduce_prod(a, dim: tl.constexpr, keep: tl.constexpr):
 
 @triton.jit
 def reduce_min(a, dim: tl.constexpr, keep: tl.constexpr):
-    return tl.reduce(a, dim, minimum, keep_dims=keep)
+    return tl.reduce(a, dim, least, keep_dims=keep)
 
 
 @triton.jit
 def reduce_max(a, dim: tl.constexpr, keep: tl.constexpr):
-    return tl.reduce(a, dim, maximum, keep_dims=keep)
+    return tl.reduce(a, dim, greatest, keep_dims=keep)
 
 
 @triton.jit
@@ -450,7 +471,7 @@ def exp_difference(a, b):
 @triton.jit
 def log_sum_exp_step(m, s, v):
     """(m, s) stands for s * exp(m); v is added."""
-    larger = maximum(m, v)
+    larger = greatest(m, v)
     return larger, s * exp_difference(m, larger) + exp_difference(v, larger)
 
 
@@ -467,7 +488,8 @@ def _welford_join(mean_a, m2_a, count_a, mean_b, m2_b, count_b):
     count = count_a + count_b
     share = tl.where(count == 0.0, tl.zeros_like(count), count_b / tl.where(count == 0.0, tl.full([], 1.0, count.dtype), count))
     delta = mean_b - mean_a
-    return mean_a + delta * share, m2_a + m2_b + delta * delta * count_a * share, count
+    between = tl.where(count_a * share == 0.0, tl.zeros_like(delta), delta * delta * count_a * share)  # an empty part adds nothing, not inf * 0
+    return mean_a + delta * share, m2_a + m2_b + between, count
 
 
 @triton.jit

@@ -10,6 +10,7 @@
 #include "litz/graph_opt/merge_common_subexpressions.h"
 #include "litz/graph_opt/pad_matrix_products.h"
 #include "litz/graph_opt/remove_no_ops.h"
+#include "litz/graph_opt/separate_convolution_bias.h"
 #include "litz/support/check.h"
 
 namespace litz {
@@ -60,6 +61,7 @@ std::string golden_graph(std::string_view pass, std::string_view text) {
   else if (pass == "fold_batch_norm") fold_batch_norm(*g);
   else if (pass == "clean_views") clean_views(*g), eliminate_dead_code(*g);
   else if (pass == "pad_matrix_products") pad_matrix_products(*g, 16);
+  else if (pass == "separate_convolution_bias") separate_convolution_bias(*g);
   else if (pass == "remove_no_ops") remove_no_ops(*g);
   else user_error("no graph pass named {}", pass);
   verify(*g);

@@ -35,7 +35,7 @@ def rms_norm(x, w):
 
 
 def masked_softmax(x):
-    mask = torch.ones(x.shape[-2], x.shape[-1], dtype=torch.bool).tril()
+    mask = torch.ones(x.shape[-2], x.shape[-1], dtype=torch.bool, device=x.device).tril()
     return torch.softmax(x.masked_fill(~mask, float("-inf")), -1)
 
 
@@ -46,6 +46,32 @@ def batch_norm_of_planes(x, mean, var, w, b):
 def biased_softmax(x, table, index):
     bias = table[index.view(-1)].view(9, 9, 3).permute(2, 0, 1).contiguous()
     return torch.softmax(x + bias, -1)
+
+
+def norm_of_merged_patches(x, w, b):
+    n, h, width, c = x.shape
+    patches = x.reshape(n, h // 2, 2, width // 2, 2, c).permute(0, 1, 3, 4, 2, 5).flatten(3)
+    return layer_norm(patches, w, b)
+
+
+def mean_of_activated_planes(x):
+    y = F.silu(x)
+    return y, y.mean((2, 3))
+
+
+def cumprod_and_sum(x):
+    y = x.cumprod(1)
+    return y, y.sum()
+
+
+def huge_rows():
+    return 8.5e37 + 1e36 * r(3, 64), torch.ones(64), SHIFT
+
+
+INF, NAN = float("inf"), float("nan")
+SHIFT = torch.linspace(-1, 1, 64)
+EDGES = torch.tensor([NAN, INF, -INF, 7.5, -7.5, 0.0, -0.0, 6.0], dtype=torch.float64)
+ZEROS = (torch.tensor([-0.0, 0.0, -0.0, 0.0]), torch.tensor([0.0, -0.0, -0.0, 0.0]))
 
 
 def r(*shape, dtype=torch.float32):
@@ -92,8 +118,32 @@ PROGRAMS = {
     "batch_norm_of_planes": (batch_norm_of_planes, lambda: (r(2, 3, 9, 9), r(3), r(3).abs() + 0.5, r(3), r(3))),
     "biased_softmax": (biased_softmax, lambda: (r(5, 3, 9, 9), r(17, 3), torch.randint(0, 17, (9, 9)))),
     "mean_of_norms": (lambda *a: layer_norm(*a).mean(1), lambda: (r(2, 10, 20), r(20), r(20))),
+    "division_and_root_float64": (lambda x: (x / 3.0).sqrt() + x.rsqrt(), lambda: (r(40, dtype=torch.float64).abs() + 0.1,)),
+    "mean_of_planes_float64": (lambda x: F.adaptive_avg_pool2d(x, 7).flatten(1).sum(-1), lambda: (r(2, 3, 14, 14, dtype=torch.float64),)),
+    "lesser_zero": (lambda x, y: 1 / torch.minimum(x, y), lambda: ZEROS),
+    "lesser_zero_bf16": (lambda x, y: 1 / torch.minimum(x, y), lambda: tuple(x.bfloat16() for x in ZEROS)),
+    "greater_zero": (lambda x, y: 1 / torch.maximum(x, y), lambda: ZEROS),
+    "layer_norm_of_huge_rows": (layer_norm, huge_rows),
+    "cumprod_and_sum": (cumprod_and_sum, lambda: (r(3, 5, 6),)),
+    "sum_of_slice_scatter": (lambda x, y: torch.slice_scatter(x, y, 1, 0, 6).sum(1), lambda: (r(4, 13, 9), r(4, 6, 9))),
+    "norm_of_merged_patches": (norm_of_merged_patches, lambda: (r(2, 4, 6, 12), r(48), r(48))),
+    "mean_of_activated_planes": (mean_of_activated_planes, lambda: (r(2, 20, 9, 9).contiguous(memory_format=torch.channels_last),)),
     "max_pool": (lambda x: F.max_pool2d(x, 3, 2, 1), lambda: (r(2, 3, 9, 9),)),
 }  # fmt: skip
+
+
+# Programs that call functions of the device's library, which the interpreter does not have.
+LIBRARY_PROGRAMS = {
+    "floor_division_float64": (lambda x, y: torch.div(x, y, rounding_mode="floor"), lambda: (EDGES.repeat(8), EDGES.repeat_interleave(8))),
+}
+
+# What is right where eager on a CPU depends on its instruction set.
+EXPECTED = {
+    "lesser_zero": torch.tensor([-INF, -INF, -INF, INF]),
+    "lesser_zero_bf16": torch.tensor([-INF, -INF, -INF, INF]).bfloat16(),
+    "greater_zero": torch.tensor([INF, INF, -INF, INF]),
+    "layer_norm_of_huge_rows": SHIFT.expand(3, 64),  # the variance is infinite
+}
 
 
 def capture(function, inputs):
@@ -130,9 +180,12 @@ def gpu_text(gm):
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     """name -> folder with the generated modules, the wrapper's lines and the tensors."""
-    folder = tmp_path_factory.mktemp("triton")
+    return save_cases(tmp_path_factory.mktemp("triton"), PROGRAMS)
+
+
+def save_cases(folder, programs):
     torch.manual_seed(0)
-    for name, (function, make) in PROGRAMS.items():
+    for name, (function, make) in programs.items():
         inputs = make()
         gm, given = capture(function, inputs)
         text = gpu_text(gm)
@@ -140,7 +193,7 @@ def sources(tmp_path_factory):
             source=_C.run_text(text, "generate_code"),
             wrapper=_C.run_text(text, "build_wrapper"),
             inputs=given,
-            expected=function(*inputs),
+            expected=EXPECTED[name] if name in EXPECTED else function(*inputs),
         )
         torch.save(case, folder / f"{name}.pt")
     return folder
@@ -159,6 +212,7 @@ def test_kernels_in_the_interpreter_give_what_eager_gives(sources):
 
 
 def test_kernels_compile_for_every_architecture_without_a_gpu(sources, tmp_path):
+    save_cases(sources, LIBRARY_PROGRAMS)
     failures = run("compile", sources, *TARGETS, TRITON_CACHE_DIR=str(tmp_path))
     assert not failures, "\n".join(f"{k}: {v}" for k, v in failures.items())
 
@@ -168,6 +222,8 @@ WIDE = [
     ("batch_norm_of_planes", lambda: (r(2, 3, 200, 200), r(3), r(3).abs() + 0.5, r(3), r(3)), 200),
     ("biased_softmax", lambda: (r(500, 3, 9, 9), r(17, 3), torch.randint(0, 17, (9, 9))), 100),
     ("mean_of_norms", lambda: (r(2, 600, 200), r(200), r(200)), 100),
+    ("norm_of_merged_patches", lambda: (r(4, 28, 28, 96), r(384), r(384)), 196),
+    ("mean_of_activated_planes", lambda: (r(32, 64, 112, 112).contiguous(memory_format=torch.channels_last),), 128),
 ]
 
 

@@ -17,6 +17,7 @@
 #include "litz/graph_opt/merge_common_subexpressions.h"
 #include "litz/graph_opt/pad_matrix_products.h"
 #include "litz/graph_opt/remove_no_ops.h"
+#include "litz/graph_opt/separate_convolution_bias.h"
 #include "litz/kernel/reuse_in_place.h"
 #include "litz/loop/simplify_indices.h"
 #include "litz/lower/lower_graph.h"
@@ -60,6 +61,12 @@ Refused fuse_attention_stage(CompileState& s) {
 
 Refused pad_matrix_products_stage(CompileState& s) {
   pad_matrix_products(*s.graph, s.device->target().facts().matrix_row_bytes);
+  return {};
+}
+
+Refused separate_convolution_bias_stage(CompileState& s) {
+  const bool adds_apart = s.device->target().facts().execution == ExecutionModel::kGridOfBlocks;
+  if (adds_apart) separate_convolution_bias(*s.graph);
   return {};
 }
 
@@ -232,6 +239,8 @@ const Stage kStages[] = {
     {{"fold_constants", Level::kGraph, "what depends on constants alone is computed now"},
      fold_constants_stage,
      [](const Options& o) { return o.numerics != "strict"; }},
+    {{"separate_convolution_bias", Level::kGraph, "biases that the library would add in a kernel of its own are added with what follows"},
+     separate_convolution_bias_stage},
     {{"pad_matrix_products", Level::kGraph, "large products get the columns that the library's fast kernels ask for"},
      pad_matrix_products_stage},
     // After decomposition: masks and scalars that every layer builds anew are one value.

@@ -117,6 +117,23 @@ void map_outer(KernelPlan& plan) {
   plan.axes.insert(plan.axes.end(), serial.begin(), serial.end());
 }
 
+/// How many elements the last axis, the last two and so on have; empty where a size is not known.
+std::vector<int64_t> inner_elements(std::span<const Expr> sizes) {
+  std::vector<int64_t> out;
+  int64_t elements = 1;
+  for (size_t k = sizes.size(); k-- > 0;) {
+    if (!sizes[k].is_integer() || sizes[k].integer() < 1) return {};
+    if (sizes[k].integer() > 1) out.push_back(elements *= sizes[k].integer());
+  }
+  return out;
+}
+
+/// Whether one list is the other with neighbours multiplied: both number the same elements in the same order.
+bool is_same_walk(std::span<const Expr> a, std::span<const Expr> b) {
+  const std::vector<int64_t> x = inner_elements(a), y = inner_elements(b);
+  return !x.empty() && !y.empty() && x.back() == y.back() && (std::ranges::includes(x, y) || std::ranges::includes(y, x));
+}
+
 /// Members that walk equal spaces get one axis.
 class LocalFlattener {
  public:
@@ -125,19 +142,29 @@ class LocalFlattener {
   void run() {
     for (PlannedMember& member : plan_.members) {
       if (member.kind == OperationKind::kScan) continue;
-      if (member.kind == OperationKind::kReduction) flatten(member, member.reduced);
+      if (member.kind == OperationKind::kReduction) sort_by_strides(member), flatten(member, member.reduced);
       else if (member.reduced.empty()) flatten(member, member.kept);
     }
   }
 
  private:
+  /// The order of combining is free; what other members hand over lies in their order.
+  void sort_by_strides(PlannedMember& member) {
+    for (size_t k = 0; k < member.body.instrs.size(); ++k) {
+      const Instr& instr = member.body.instrs[k];
+      if (instr.op != Op::kLoad || !member.loads[k].is_scratch) continue;
+      if (std::ranges::any_of(member.reduced, [&](Expr axis) { return depends_on(instr.coordinates[0], axis); })) return;
+    }
+    std::ranges::stable_sort(member.reduced, [&](Expr a, Expr b) { return stride_score(plan_, a) > stride_score(plan_, b); });
+  }
+
   void flatten(PlannedMember& member, std::vector<Expr>& axes) {
     if (axes.empty()) return;
     std::vector<Expr> sizes;
     for (Expr axis : axes) sizes.push_back(axis.extent());
     Expr flat;
     for (const auto& [known, axis] : spaces_) {
-      if (known == sizes) flat = axis;
+      if (known == sizes || is_same_walk(known, sizes)) flat = axis;
     }
     if (!flat) {
       flat = axes.size() == 1 ? axes[0] : plan_.context->axis("r", product(*plan_.context, sizes));
@@ -237,6 +264,10 @@ ReductionBlock reduction_block(const KernelPlan& plan, Expr r, const Walk& walk)
     block.x = 64;
     block.r = known && row <= 64 ? row : 32;
     if (known && row <= 512 && row > 64) block = {16, row};
+    // Long columns: narrower blocks, down to a sector, keep the device busy.
+    const int64_t columns = estimate(plan.blocks[0].first.extent());
+    while (block.x > kSectorRows && block.r < row && columns / block.x < 4 * plan.facts->multiprocessors) block.x /= 2, block.r *= 2;
+    while (block.x * block.r < kWideElements && block.r < row && columns / block.x < 2 * plan.facts->multiprocessors) block.r *= 2;
   }
   if (!plan.blocks.empty()) block.x = std::min(block.x, power_of_two_at_least(estimate(plan.blocks[0].first.extent())));
   return block;
@@ -254,8 +285,10 @@ void map_blocks(KernelPlan& plan) {
     if (plan.blocks.size() == 1) plan.blocks[0].second = pointwise_block(plan, estimate(plan.blocks[0].first.extent()));
     return;
   }
+  int64_t room = 1;
   if (Expr common = common_local_axis(plan)) {
     const ReductionBlock block = reduction_block(plan, common, walk);
+    if (walk.along < walk.across) room = block.r;
     if (!plan.blocks.empty()) plan.blocks[0].second = static_cast<int>(block.x);
     if (auto extent = common.extent().as_integer(); extent && *extent <= block.r) {
       plan.whole_axis = common;
@@ -269,7 +302,7 @@ void map_blocks(KernelPlan& plan) {
   } else if (!plan.blocks.empty()) {
     plan.blocks[0].second = static_cast<int>(std::min<int64_t>(128, power_of_two_at_least(estimate(plan.blocks[0].first.extent()))));
   }
-  const int64_t room = plan.blocks.empty() ? kReductionElements : std::max<int64_t>(1, 2 * kReductionElements / plan.blocks[0].second);
+  room = plan.blocks.empty() ? kReductionElements : std::max<int64_t>(room, 2 * kReductionElements / plan.blocks[0].second);
   for (PlannedNest& nest : plan.nests) {
     const bool scans = std::ranges::any_of(nest.members, [](const PlannedMember* m) { return m->kind == OperationKind::kScan; });
     if (nest.axes.empty() || scans) continue;

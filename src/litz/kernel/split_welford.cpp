@@ -2,7 +2,11 @@
 // (and no less accurate: the sums are cascaded) than in one pass with a division per step.
 //
 //   welford r { yield f(r) }  ->  sum r { yield f(r) } -> s;  { yield s / n } -> mean;  sum r { d = f(r) - mean; yield d * d } -> m2
+//
+// Where a block keeps the row, f(r) is scaled by the power of two below 1/n, which rounds nothing: a row of huge numbers has a mean though
+// the sum is no number.
 #include <algorithm>
+#include <bit>
 
 #include "litz/kernel/kernel_plan.h"
 #include "litz/kernel/work.h"
@@ -40,6 +44,10 @@ class WelfordSplitter {
     PlannedMember first = welford_;
     first.reduction = ReductionKind::kSum;
     first.stores = {store_to(sum)};
+    if (scale() != 1) {
+      const ValueId x = as_accumulated(first, first.body.yields[0]);
+      first.body.yields[0] = push(first, Op::kMul, welford_.accumulate, {x, push_constant(first, scale()), kNoValue});
+    }
     PlannedMember divide = mean_member(sum, mean);
     PlannedMember second = welford_;
     second.reduction = ReductionKind::kSum;
@@ -90,6 +98,23 @@ class WelfordSplitter {
     return v;
   }
 
+  /// Of the summands.
+  double scale() const {
+    const Expr n = count_of(welford_, *plan_.context);
+    if (plan_.facts->execution != ExecutionModel::kGridOfBlocks || welford_.accumulate != DType::kFloat32 || !n.is_integer() ||
+        n.integer() < 1)
+      return 1;
+    return 1 / static_cast<double>(std::bit_ceil(static_cast<uint64_t>(n.integer())));
+  }
+  static ValueId push_constant(PlannedMember& member, double value) {
+    const ValueId v = push(member, Op::kConstant, DType::kFloat32, {kNoValue, kNoValue, kNoValue});
+    member.body.instrs[v].number = Number::of(value);
+    return v;
+  }
+  ValueId as_accumulated(PlannedMember& m, ValueId x) const {
+    return m.body.instrs[x].result_dtype() == welford_.accumulate ? x : push(m, Op::kCast, welford_.accumulate, {x, kNoValue, kNoValue});
+  }
+
   PlannedMember mean_member(Memory sum, Memory mean) {
     PlannedMember m;
     m.operation = welford_.operation;
@@ -97,8 +122,14 @@ class WelfordSplitter {
     m.kept = welford_.kept;
     const DType type = welford_.accumulate;
     ValueId total = push_load(m, sum);
-    ValueId count = push(m, Op::kIndexExpr, type, {kNoValue, kNoValue, kNoValue});
-    m.body.instrs[count].expr = count_of(welford_, *plan_.context);
+    const Expr n = count_of(welford_, *plan_.context);
+    ValueId count;
+    if (scale() != 1) {
+      count = push_constant(m, scale() * static_cast<double>(n.integer()));
+    } else {
+      count = push(m, Op::kIndexExpr, type, {kNoValue, kNoValue, kNoValue});
+      m.body.instrs[count].expr = n;
+    }
     ValueId value = push(m, Op::kDiv, type, {total, count, kNoValue});
     m.stores.push_back(store_to(mean));
     m.body.yields.push_back(value);
@@ -110,8 +141,7 @@ class WelfordSplitter {
   }
 
   void add_squared_difference(PlannedMember& m, Memory mean) {
-    ValueId x = m.body.yields[0];
-    if (m.body.instrs[x].result_dtype() != welford_.accumulate) x = push(m, Op::kCast, welford_.accumulate, {x, kNoValue, kNoValue});
+    const ValueId x = as_accumulated(m, m.body.yields[0]);
     ValueId center = push_load(m, mean);
     ValueId difference = push(m, Op::kSub, welford_.accumulate, {x, center, kNoValue});
     m.body.yields[0] = push(m, Op::kMul, welford_.accumulate, {difference, difference, kNoValue});

@@ -112,8 +112,8 @@ void TritonWriter::write_update(const KernelStatement& s) {
     case ReductionKind::kXorSum: line("{0} = {0} ^ {1}", a.name, value); break;
     case ReductionKind::kAny: line("{0} = {0} | {1}", a.name, value); break;
     case ReductionKind::kAll: line("{0} = {0} & {1}", a.name, value); break;
-    case ReductionKind::kMin: line("{0} = lt.minimum({0}, {1})", a.name, value); break;
-    case ReductionKind::kMax: line("{0} = lt.maximum({0}, {1})", a.name, value); break;
+    case ReductionKind::kMin: line("{0} = lt.least({0}, {1})", a.name, value); break;
+    case ReductionKind::kMax: line("{0} = lt.greatest({0}, {1})", a.name, value); break;
     case ReductionKind::kLogSumExp:
       line("{0}_next, {0}_next_sum = lt.log_sum_exp_step({0}, {0}_sum, {1})", a.name, value);
       line("{0} = {0}_next", a.name);

@@ -48,7 +48,7 @@ std::string TritonWriter::address(Memory memory, Expr offset, const Loops& loops
   for (const KernelLoop* loop : loops) {
     if (std::ranges::find(own, loop) == own.end()) text += fmt::format(" + {} * 0", names_.at(loop));
   }
-  if (loops.empty() && own.empty() && rank_ >= 2) {
+  if (loops.empty() && own.empty() && rank_ >= 1) {
     std::string ones;
     for (int d = 0; d < rank_; ++d) ones += d ? ", 1" : "1";
     text = fmt::format("tl.full([{}], {}, {})", ones, text, is_wide_ ? "tl.int64" : "tl.int32");

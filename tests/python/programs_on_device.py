@@ -1,0 +1,56 @@
+"""The programs of test_triton_codegen.py on a GPU, against eager: the kernels that the interpreter runs elsewhere, for the device's own tools.
+
+    python tests/python/programs_on_device.py [NAME...]
+    compute-sanitizer --tool memcheck --error-exitcode 9 python tests/python/programs_on_device.py
+
+The last line counts what passed; the exit status is 1 if anything differs.
+"""
+
+import os
+import sys
+
+import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import litz  # noqa: E402
+from test_triton_codegen import EXPECTED, LIBRARY_PROGRAMS, PROGRAMS  # noqa: E402
+
+ALL = {**PROGRAMS, **LIBRARY_PROGRAMS}
+
+try:
+    torch._dynamo.register_backend(litz.backend_entry, name="litz")
+except Exception:  # an installed wheel has registered it
+    pass
+
+
+def difference(name):
+    function, make = ALL[name]
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    inputs = make()
+    expected = EXPECTED.get(name, None)
+    expected = function(*inputs) if expected is None else expected
+    compiled = torch.compile(function, backend="litz", options={"fallback": "error"})
+    with torch.no_grad():
+        actual = compiled(*[x.cuda() for x in inputs])
+    torch.cuda.synchronize()
+    for got, want in zip(torch.utils._pytree.tree_leaves(actual), torch.utils._pytree.tree_leaves(expected), strict=True):
+        tolerance = 2e-2 if want.dtype == torch.bfloat16 else 3e-5
+        torch.testing.assert_close(got.cpu(), want, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def main(names):
+    failed = 0
+    for name in names or ALL:
+        try:
+            difference(name)
+        except Exception as error:
+            failed += 1
+            print(f"FAIL {name}: {type(error).__name__}: {str(error)[:600]}", flush=True)
+    print(f"{len(names or ALL) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
