@@ -174,7 +174,8 @@ class _Exporter:
     def getitem(self, node):
         source, index = node.args
         values = self.several.get(source)
-        if values is None or not isinstance(index, int) or index >= len(values):
+        known = index in values if isinstance(values, dict) else values is not None and isinstance(index, int) and index < len(values)
+        if not known:
             raise _C.Unsupported(f"an item of {source.format_node()}")
         if isinstance(values[index], tuple):
             self.several[node] = values[index]
@@ -212,15 +213,17 @@ class _Exporter:
                 with unset_fake_temporarily():
                     number_tensor = torch.tensor(arguments[i], dtype=torch.complex128, device="cpu")
                 arguments[i] = self.constant(f"{node.name}_number", number_tensor)
-        if isinstance(value, (list, tuple)) and any(isinstance(leaf, int) for leaf in value):
-            return self.call_opaque(node, value)  # numbers that capture knew: the graph has no place for them among the results
+        kinds = {type(leaf) for leaf in value} if isinstance(value, (list, tuple)) else set()
+        if bool in kinds or (int in kinds and torch.SymInt in kinds):
+            return self.call_opaque(node, value)  # a number that capture knew among those that it did not
         try:
-            self.add_call(node, node.name, number, arguments, value)
+            self.add_call(node, node.name, number, arguments, value, int in kinds)
         except (_C.Unsupported, OverflowError):
             self.call_opaque(node, value)
 
-    def add_call(self, node, name, schema, arguments, value):
-        """One call with the results that `value` describes, and what follows from symbols that it defines."""
+    def add_call(self, node, name, schema, arguments, value, with_numbers=False):
+        """One call with the results that `value` describes, and what follows from symbols that it defines. `with_numbers`: the schema has
+        a place for numbers that capture knew."""
         builder = self.builder
         is_tensor = isinstance(value, torch.Tensor)
         leaves = (value,) if is_tensor or not isinstance(value, (list, tuple)) else value
@@ -232,6 +235,8 @@ class _Exporter:
                 symbols.append(self.sizes(leaf))
             elif leaf is None:
                 metas.append(None)
+            elif with_numbers and isinstance(leaf, int):
+                symbols.append(builder.integer(leaf))
             elif not isinstance(leaf, int):
                 raise _C.Unsupported(f"a result of type {type(leaf).__name__}")
         if value is None:
@@ -326,8 +331,12 @@ class _Exporter:
                 return argument
 
             filled_args, filled_kwargs = torch.fx.node.map_aggregate((args, kwargs), fill)
-            return target(*filled_args, **filled_kwargs)
+            result = target(*filled_args, **filled_kwargs)
+            return result if keys is None else tuple(result[key] for key in keys)
 
+        keys = list(value) if isinstance(value, dict) else None  # as a kernel that the user wrote gives its results
+        if keys is not None:
+            value = tuple(value.values())
         leaves = (value,) if not isinstance(value, (list, tuple)) else value
         returns = ["Tensor" if leaf is None or isinstance(leaf, torch.Tensor) else "SymInt" for leaf in leaves if value is not None and type(leaf) is not int]
         name = _torch.register_opaque(_stem(target), function)
@@ -335,6 +344,8 @@ class _Exporter:
         schema = f"{_torch.OPAQUE_NAMESPACE}::{name}({', '.join(f'{k} a{i}' for i, k in enumerate(kinds))}) -> "
         schema += returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
         self.add_call(node, node.name, self.builder.schema(schema), arguments, value)
+        if keys is not None:
+            self.several[node] = dict(zip(keys, self.several[node], strict=True))
 
     # ---- metadata
 

@@ -1,5 +1,6 @@
 """The path of a call: what a naive version gets wrong. Every test compares with eager on the same inputs."""
 
+import operator
 import threading
 
 import pytest
@@ -435,3 +436,41 @@ def test_more_arguments_and_results_than_a_small_call_holds():
     xs = [torch.full((2,), float(i)) for i in range(120)]
     got = compiled(lambda *xs: [x + 1 for x in xs])(*xs)
     assert all(torch.equal(g, x + 1) for g, x in zip(got, xs, strict=True))
+
+
+def test_numbers_that_capture_knew_among_the_results_need_no_python():
+    library = torch.library.Library("litz_test_numbers", "DEF")
+    library.define("halves(Tensor x, int n) -> (Tensor, SymInt, Tensor, SymInt)")
+    library.impl("halves", lambda x, n: (x / 2, x.shape[0], x * n, n), "CompositeExplicitAutograd")
+    library.impl("halves", lambda x, n: (torch.empty_like(x), x.shape[0], torch.empty_like(x), n), "Meta")
+
+    def function(x):
+        half, size, product, n = torch.ops.litz_test_numbers.halves(x, 3)
+        return (half + product) * size + n
+
+    torch._dynamo.reset()
+    x = torch.randn(5)
+    with torch.no_grad():
+        compiled = torch.compile(function, backend=litz.backend_entry, options={"fallback": "error"})
+        torch.testing.assert_close(compiled(x), function(x))
+    assert litz.last_report()["extern_calls"] == {"litz_test_numbers.halves": 1}
+
+
+def test_a_call_that_gives_a_dictionary_is_made_through_python():
+    """As the kernels that users write in Triton appear in a graph."""
+
+    def both(x, names):
+        return {names[0]: x + 1, names[1]: x * 2}
+
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    results = graph.call_function(both, (x, ["sum", "product"]))
+    graph.output((graph.call_function(operator.getitem, (results, "product")), graph.call_function(operator.getitem, (results, "sum"))))
+    with torch._subclasses.FakeTensorMode():
+        value = torch.empty(3)
+    for node in graph.nodes:
+        node.meta["val"] = {"sum": value, "product": value} if node is results else value
+    run = litz.backend._Compile({"fallback": "error"}).compile_graph(torch.fx.GraphModule({}, graph), "inference")
+    given = torch.tensor([1.0, 2.0, 4.0])
+    product, total = run([given])
+    assert product.tolist() == [2, 4, 8] and total.tolist() == [2, 3, 5]

@@ -86,3 +86,16 @@ def test_as_strided_of_what_is_saved_keeps_the_layout_of_eager():
     expected = torch.autograd.grad(function(x).sum(), weight)[0]
     found = torch.autograd.grad(torch.compile(function, backend=litz.backend_entry)(x).sum(), weight)[0]
     torch.testing.assert_close(found, expected)
+
+
+def test_results_of_ops_do_not_share_memory_among_their_elements_whatever_a_rule_says():
+    with torch._subclasses.FakeTensorMode():
+        expanded, source = torch.empty(3).expand(5, 3), torch.empty(2, 3)
+    graph = torch.fx.Graph()
+    x, y = graph.placeholder("x"), graph.placeholder("y")
+    written = graph.call_function(torch.ops.aten.slice_scatter.default, (x, y, 0, 0, 2))
+    graph.output((written,))
+    x.meta["val"], y.meta["val"], written.meta["val"] = expanded, source, expanded  # a rule that keeps the strides of what it copies
+    text = litz.export.export(torch.fx.GraphModule({}, graph), "test", True, {}).builder.text()
+    (line,) = [line for line in text.splitlines() if "slice_scatter(%" in line]
+    assert "strides" not in line.split("->")[1], line

@@ -1,5 +1,6 @@
 #include "litz/import/graph_import.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "litz/graph/argument.h"
@@ -99,6 +100,26 @@ int32_t GraphImport::schema(std::string_view text) {
   return static_cast<int32_t>(schemas_.size() - 1);
 }
 
+namespace {
+
+/// PyTorch's ops that give a new tensor, by their schema; a few alias their argument and do not say so.
+bool makes_memory_of_its_own(const OpSchema& op) {
+  static constexpr std::string_view kSilentViews[] = {"aten._unsafe_view", "aten._reshape_alias", "aten.lift", "aten.empty_strided",
+                                                      "aten.new_empty_strided"};
+  return !op.is_view && !op.is_mutating && op.name.starts_with("aten.") &&
+         std::ranges::find(kSilentViews, op.name) == std::end(kSilentViews);
+}
+
+/// Some of PyTorch's rules copy the strides of an expanded argument; no tensor that an op writes has elements that share memory.
+void lay_out_apart(ExprContext& context, TensorMeta& meta) {
+  bool overlaps = false;
+  for (size_t d = 0; d < meta.sizes.size() && d < meta.strides.size(); ++d)
+    overlaps |= meta.strides[d].is_integer(0) && meta.sizes[d].is_integer() && meta.sizes[d].integer() > 1;
+  if (overlaps) meta.strides = contiguous_strides(context, meta.sizes);
+}
+
+}  // namespace
+
 int32_t GraphImport::call(std::string_view name, int32_t schema, std::vector<Argument> arguments, std::vector<TensorMeta> results,
                           std::span<const int32_t> symbols, const SourceLine* source) {
   if (schema < 0 || schema >= static_cast<int32_t>(schemas_.size())) user_error("schema {} of {}", schema, schemas_.size());
@@ -108,6 +129,8 @@ int32_t GraphImport::call(std::string_view name, int32_t schema, std::vector<Arg
     user_error("{}: {} arguments, its schema has {}", node->op->name, arguments.size(), node->op->arguments.size());
   for (size_t i = 0; i < arguments.size(); i++) node->arguments.push_back(coerce_argument(node->op->arguments[i], std::move(arguments[i])));
   node->outputs = std::move(results);
+  if (makes_memory_of_its_own(*node->op))
+    for (TensorMeta& meta : node->outputs) lay_out_apart(*graph_->context, meta);
   for (int32_t symbol : symbols) node->symbol_outputs.push_back(expr(symbol));
   node->source = source;
   graph_->nodes.push_back(node);

@@ -36,8 +36,10 @@ LoweringResult lower_select(Lowering& lowering, const Node& node) {
   Arguments in(lowering, node);
   View self = in.tensor("self");
   int dim = Arguments::wrap_dim(in.integer("dim"), self.rank());
-  return std::vector{
-      select_view(lowering, self, dim, wrap_index(lowering.context(), in.expr("index"), self.sizes[static_cast<size_t>(dim)]))};
+  const Expr index = in.expr("index"), size = self.sizes[static_cast<size_t>(dim)];
+  if (index.is_integer() && size.is_integer() && (index.integer() < -size.integer() || index.integer() >= size.integer()))
+    return unsupported("select of index {} in a dimension of {}: eager's own error says it", index.integer(), size.integer());
+  return std::vector{select_view(lowering, self, dim, wrap_index(lowering.context(), index, size))};
 }
 
 LoweringResult lower_unsqueeze(Lowering& lowering, const Node& node) {

@@ -1,5 +1,6 @@
 // One statement of kernel IR as Triton source.
 #include <algorithm>
+#include <cmath>
 
 #include "litz/codegen/triton/triton_names.h"
 #include "litz/codegen/triton/triton_writer.h"
@@ -155,6 +156,19 @@ std::string TritonWriter::cast_text(const KernelStatement& s) const {
   return fmt::format("{}{}.to({})", text, shrinks ? ".to(tl.int64)" : "", triton_type(target));
 }
 
+/// Which of two zeros is meant needs no look where one operand is a number that no zero equals, or a zero that a tie may give.
+std::string TritonWriter::extremum_text(const KernelStatement& s, bool is_maximum) const {
+  KernelValue a = s.operands[0], b = s.operands[1];
+  if (constant_[a]) std::swap(a, b);
+  bool plain = false;
+  if (constant_[b]) {
+    const double number = constant_[b]->instr.number.as_double();
+    plain = number != 0 || std::signbit(number) != is_maximum;
+  }
+  const char* name = plain ? (is_maximum ? "greatest" : "least") : (is_maximum ? "maximum" : "minimum");
+  return fmt::format("lt.{}({}, {})", name, operand(a), operand(b));
+}
+
 std::string TritonWriter::compute_text(const KernelStatement& s) const {
   const DType dtype = s.operands.empty() ? s.instr.dtype : kernel_.values[s.operands.back()].dtype;
   const bool is_bool = dtype == DType::kBool;
@@ -186,8 +200,8 @@ std::string TritonWriter::compute_text(const KernelStatement& s) const {
     case Op::kFma: return call("tl.fma");
     case Op::kNeg: return fmt::format("-{}", at(0));
     case Op::kAbs: return dtype_category(dtype) == DTypeCategory::kUnsigned || is_bool ? at(0) : call("tl.abs");
-    case Op::kMinimum: return is_bool ? infix("&") : call("lt.minimum");
-    case Op::kMaximum: return is_bool ? infix("|") : call("lt.maximum");
+    case Op::kMinimum: return is_bool ? infix("&") : extremum_text(s, false);
+    case Op::kMaximum: return is_bool ? infix("|") : extremum_text(s, true);
     case Op::kEq: return infix("==");
     case Op::kNe: return infix("!=");
     case Op::kLt: return infix("<");

@@ -48,6 +48,7 @@ class TritonWriter {
   void write_store(const KernelStatement& s);
   void write_compute(const KernelStatement& s);
   std::string compute_text(const KernelStatement& s) const;
+  std::string extremum_text(const KernelStatement& s, bool is_maximum) const;
   std::string cast_text(const KernelStatement& s) const;
   void define(KernelValue v, const std::string& expression);
   /// A value as an operand; `bare`: a float32 literal may stand as it is.
