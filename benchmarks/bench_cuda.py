@@ -4,8 +4,7 @@
 All of a model's candidates run in one process and take turns, round by round: eager, both compilers in default mode, and both in
 mode=reduce-overhead (`_graphs`). Results are written after every row. Times are CUDA-event times around a whole call, medians, in
 milliseconds; `gpu_ms` is the sum of kernel times of one call from torch's profiler. `error` is the relative L2 error against the model
-in float64, `eager_error` eager's own; `right` is an error of at most 1.5 times eager's plus half an ulp of bfloat16. `call_us` is the host
-time of a call of a one-kernel program.
+in float64, `eager_error` eager's own; `right` is an error of at most 1.5 times eager's plus half an ulp of bfloat16.
 """
 from __future__ import annotations
 
@@ -31,6 +30,7 @@ import torch._dynamo  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 import litz  # noqa: E402
+from benchmarks import bandwidth  # noqa: E402
 
 try:
     torch._dynamo.register_backend(litz.backend_entry, name="litz")
@@ -179,13 +179,23 @@ def fill_zeros(module):
 
 
 def one_kernel_calls():
-    """Host time of a call of a program of one kernel, without waiting for the device, in microseconds."""
+    """Host time of a call of a program of one kernel, without waiting for the device, in microseconds. `nothing` is a backend that gives
+    its input back: what torch.compile itself costs; `litz_alone` the compiled function without torch.compile around it."""
     x = randn(64, 64)
     function = lambda x: torch.softmax(x * 2, -1)
-    times = {}
-    for name in ("eager", "litz", "inductor"):
-        torch._dynamo.reset()
-        call = function if name == "eager" else torch.compile(function, backend=name)
+    times, made = {}, []
+
+    def litz_kept(module, inputs):
+        made.append(litz.backend_entry(module, inputs))
+        return made[-1]
+
+    backends = {"nothing": lambda module, inputs: lambda *arguments: arguments[:1], "litz": litz_kept, "inductor": "inductor"}
+    for name in ("eager", "nothing", "litz", "litz_alone", "inductor"):
+        if name == "litz_alone":
+            call = made[0]
+        else:
+            torch._dynamo.reset()
+            call = torch.compile(function, backend=backends[name]) if name in backends else function
         with torch.no_grad():
             for _ in range(200):
                 call(x)
@@ -197,7 +207,7 @@ def one_kernel_calls():
                     call(x)
                 rounds.append((time.perf_counter() - start) / 200 * 1e6)
                 torch.cuda.synchronize()
-        times[name] = sorted(rounds)[len(rounds) // 2]
+        times[name] = min(rounds)
     return dict(name="one_kernel_call_us", **times)
 
 
@@ -293,6 +303,7 @@ def main():
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--units", default=",".join(UNITS))
     parser.add_argument("--no-graphs", action="store_true", help="leave mode=reduce-overhead out")
+    parser.add_argument("--bandwidth", action="store_true", help="also memory-bound programs against the bandwidth of a copy")
     parser.add_argument("--no-peer", action="store_true", help="leave TorchInductor out")
     parser.add_argument("--table", metavar="FILE", help="print a results file as Markdown and measure nothing")
     options = parser.parse_args()
@@ -330,6 +341,8 @@ def main():
         record("units", name, lambda: run_unit(name))
     if options.units:
         record("units", "one_kernel_call_us", one_kernel_calls)
+    if options.bandwidth:
+        record("units", "bandwidth", lambda: dict(name="bandwidth", **bandwidth.measure()))
     for name in filter(None, options.models.split(",")):
         record("models", name, lambda: run_model(name, not options.no_peer, not options.no_graphs))
     print({key: value for key, value in result.items() if "over_" in key})

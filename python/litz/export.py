@@ -214,8 +214,8 @@ class _Exporter:
                     number_tensor = torch.tensor(arguments[i], dtype=torch.complex128, device="cpu")
                 arguments[i] = self.constant(f"{node.name}_number", number_tensor)
         kinds = {type(leaf) for leaf in value} if isinstance(value, (list, tuple)) else set()
-        if bool in kinds or (int in kinds and torch.SymInt in kinds):
-            return self.call_opaque(node, value)  # a number that capture knew among those that it did not
+        if bool in kinds or (int in kinds and (torch.SymInt in kinds or (type(None) in kinds and not _torch.has_typed_function(op)))):
+            return self.call_opaque(node, value)  # known numbers beside unknown ones or undefined tensors: only Python's interface has both
         try:
             self.add_call(node, node.name, number, arguments, value, int in kinds)
         except (_C.Unsupported, OverflowError):

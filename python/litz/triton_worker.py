@@ -18,6 +18,10 @@ import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OLDEST_TRITON = (3, 6)
+MOST_WARPS = 16
+SHARED_BYTES = {"cuda:80": 163 << 10, "cuda:87": 163 << 10, "cuda:90": 227 << 10, "cuda:100": 227 << 10, "cuda:103": 227 << 10}
+LEAST_SHARED_BYTES = 64 << 10  # of any other target
+SIZED, FRAME_SIZE = 4, 0x11  # of the entries of .nv.info
 
 
 def load_module(name, path):
@@ -66,12 +70,58 @@ def compile_source(source, target, aligned, folder):
     function = launch["kernel"]
     signature = dict(zip(function.arg_names, launch["signature"], strict=True))
     attributes = {(i,): [["tt.divisibility", 16]] for i in range(launch["pointers"])} if aligned else {}
-    options = dict(num_warps=launch["num_warps"], num_stages=1, enable_fp_fusion=False)
-    compiled = triton.compile(ASTSource(function, signature, {}, attributes), target=gpu_target(target), options=options)
+
+    def compile_with(num_warps):
+        options = dict(num_warps=num_warps, num_stages=1, enable_fp_fusion=launch.get("fuses_products", False))
+        return triton.compile(ASTSource(function, signature, {}, attributes), target=gpu_target(target), options=options)
+
+    compiled = least_spilling(compile_with, launch["num_warps"])
+    if compiled.metadata.shared > (most := SHARED_BYTES.get(target, LEAST_SHARED_BYTES)):
+        raise RuntimeError(f"{compiled.metadata.name} needs {compiled.metadata.shared} bytes of shared memory, a block of {target} has at most {most}")
     image = compiled.asm.get("cubin") or compiled.asm["hsaco"]
     extra = count_extra_arguments(compiled, len(signature))
     facts = (compiled.metadata.num_warps, compiled.metadata.shared, extra, launch["pointers"], launch["numbers"], int(launch["reports_errors"]), compiled.metadata.name)
     return image, facts
+
+
+def least_spilling(compile_with, num_warps):
+    """Registers that do not hold a thread's share of a block go to memory: more warps have smaller shares."""
+    compiled = compile_with(num_warps)
+    spilled = spilled_bytes(compiled)
+    while spilled and num_warps < MOST_WARPS:
+        num_warps *= 2
+        try:
+            wider = compile_with(num_warps)
+        except Exception:  # some instructions need more registers than so many threads have
+            break
+        if spilled_bytes(wider) >= spilled:
+            break
+        compiled, spilled = wider, spilled_bytes(wider)
+    return compiled
+
+
+def spilled_bytes(compiled):
+    """What a thread keeps in local memory, as NVIDIA's machine code says in its section .nv.info; 0 elsewhere."""
+    image = compiled.asm.get("cubin")
+    if image is None:
+        return 0
+    table, entry_size, count, names_at = struct.unpack_from("<Q10xHHH", image, 40)
+    headers = [struct.unpack_from("<IIQQQQ", image, table + k * entry_size) for k in range(count)]
+    names = headers[names_at][4]
+    total = 0
+    for name, _, _, _, offset, size in headers:
+        if image[names + name : image.index(b"\0", names + name)] != b".nv.info":
+            continue
+        at = offset
+        while at < offset + size:
+            form, kind, length = struct.unpack_from("<BBH", image, at)
+            at += 4
+            if form != SIZED:
+                continue
+            if kind == FRAME_SIZE:
+                total += struct.unpack_from("<I", image, at + 4)[0]
+            at += length
+    return total
 
 
 def count_extra_arguments(compiled, known):

@@ -3,8 +3,10 @@ cost a compile and nothing else."""
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -85,6 +87,106 @@ def test_a_cache_that_cannot_be_written_is_said_once_and_does_not_stop_anything(
     answers, said = ask(tmp_path, [SOURCE.format(number=5), SOURCE.format(number=6)])
     assert [words[0] for words, _ in answers] == ["ok", "ok"]
     assert said.count("are not kept") == 1
+
+
+HEAVY = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def heavy(x, y):
+    i = tl.arange(0, 8192)
+    a = tl.load(x + i)
+    b = tl.load(x + 8192 + i)
+    s = tl.sum(a * b)
+    t = tl.sum(tl.exp(a - s) * b)
+    tl.store(y + i, a * s + b * t)
+
+
+LAUNCH = dict(kernel=heavy, signature=["*fp32", "*fp32"], pointers=2, numbers=0, reports_errors=False, num_warps=1)
+"""
+
+
+def test_a_kernel_whose_registers_spill_gets_more_warps(tmp_path):
+    ((words, _),), _ = ask(tmp_path, [HEAVY])
+    assert words[0] == "ok" and int(words[1]) > 1, words
+
+
+LARGE = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def large(x, y):
+    i = tl.arange(0, 256)
+    at = i[:, None] * 256 + i[None, :]
+    tl.store(y + at, tl.dot(tl.load(x + at), tl.load(x + 65536 + at), input_precision="tf32"))
+
+
+LAUNCH = dict(kernel=large, signature=["*fp32", "*fp32"], pointers=2, numbers=0, reports_errors=False, num_warps=8)
+"""
+
+
+def test_a_kernel_that_needs_more_shared_memory_than_a_block_has_is_refused(tmp_path):
+    ((words, body),), _ = ask(tmp_path, [LARGE])
+    assert words[0] == "error" and b"bytes of shared memory" in body, (words, body[:500])
+
+
+def test_a_compiler_that_dies_fails_its_kernel_alone(tmp_path):
+    deadly = "import os\nos.kill(os.getpid(), 9)\n" + SOURCE.format(number=7)
+    answers, _ = ask(tmp_path, [SOURCE.format(number=8), deadly, SOURCE.format(number=9), deadly + "# again", SOURCE.format(number=10)])
+    assert [words[0] for words, _ in answers] == ["ok", "error", "ok", "error", "ok"]
+    assert b"died" in answers[1][1]
+
+
+def test_a_compiler_of_another_age_is_refused_by_name(tmp_path):
+    package = tmp_path / "old" / "triton"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("__version__ = '3.1.0'\n")
+    for module in ("backends", "compiler"):
+        (package / module).mkdir()
+        (package / module / "__init__.py").write_text("")
+    (package / "backends" / "compiler.py").write_text("")
+    ((words, body),), _ = ask(tmp_path, [SOURCE.format(number=11)], PYTHONPATH=str(tmp_path / "old"))
+    assert words[0] == "error" and b"triton 3.1.0 is too old, expected 3.6 or newer" in body
+
+
+@pytest.mark.parametrize("end", ["closed", "killed"])
+def test_no_process_outlives_its_server(tmp_path, end):
+    environment = dict(os.environ, XDG_CACHE_HOME=str(tmp_path), TRITON_CACHE_DIR=str(tmp_path / "triton"))
+    server = subprocess.Popen([sys.executable, str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True)
+    text = SOURCE.format(number=12).encode()
+    server.stdin.write(f"0 cuda:90 1 {len(text)}\n".encode() + text)
+    server.stdin.flush()
+    words = server.stdout.readline().decode().split()
+    assert words[1] == "ok"
+    server.stdout.read(int(words[-1]))
+    os.killpg(server.pid, signal.SIGINT)  # as a terminal sends it to everybody: the program decides, not its compilers
+    assert server.poll() is None
+    assert len(processes_of(server.pid)) > 1
+    if end == "closed":
+        server.stdin.close()
+    else:
+        server.kill()
+    server.wait(20)
+    for _ in range(200):
+        if not processes_of(server.pid):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"left behind: {processes_of(server.pid)}")
+
+
+def processes_of(session):
+    """Living processes of the session."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except (OSError, IndexError):
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(entry.name)
+    return found
 
 
 def test_a_kernel_that_does_not_compile_is_not_kept(tmp_path):

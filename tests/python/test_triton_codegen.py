@@ -128,6 +128,10 @@ PROGRAMS = {
     "sum_of_slice_scatter": (lambda x, y: torch.slice_scatter(x, y, 1, 0, 6).sum(1), lambda: (r(4, 13, 9), r(4, 6, 9))),
     "norm_of_merged_patches": (norm_of_merged_patches, lambda: (r(2, 4, 6, 12), r(48), r(48))),
     "mean_of_activated_planes": (mean_of_activated_planes, lambda: (r(2, 20, 9, 9).contiguous(memory_format=torch.channels_last),)),
+    "hardswish_bf16": (lambda x, y: F.hardswish(x) / (y.abs() + 1), lambda: (r(9, 40, dtype=BF16), r(9, 40, dtype=BF16))),
+    "silu_bf16": (lambda x: F.silu(x) + torch.sigmoid(x).reciprocal(), lambda: (r(300, dtype=BF16),)),
+    "tanh_bf16": (lambda x: torch.tanh(x * 0.02) * torch.tanh(x), lambda: (r(300, dtype=BF16),)),
+    "buckets_bf16": (lambda x, w: w[torch.log2(x / 3.0).floor().long()], lambda: (torch.tensor([3.0, 6.0, 12.0, 24.0, 48.0]), r(6, 8, dtype=BF16))),
     "max_pool": (lambda x: F.max_pool2d(x, 3, 2, 1), lambda: (r(2, 3, 9, 9),)),
 }  # fmt: skip
 

@@ -37,6 +37,7 @@ std::unique_ptr<Kernel> build_once(const FusedGroup& group, const Schedule& sche
   annotate_lanes(*kernel);
   list_assertions(*kernel);
   narrow_indices(*kernel);
+  kernel->is_strict = options.strict_numerics;
   verify(*kernel);
   return kernel;
 }

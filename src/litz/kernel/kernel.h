@@ -122,6 +122,7 @@ struct Kernel {
   std::vector<std::string> assertions;  // messages of the assert_true statements, in tree order; the k-th reports kAssertion + k
   /// Independent pieces of work (iterations of the collapsed parallel loops) and how many are worth a thread.
   Expr range, grain;
+  bool is_strict = false;                            // every op rounds as eager's
   bool narrow_indices = false;                       // every offset provably fits int32
   std::vector<std::unique_ptr<Buffer>> own_buffers;  // of parameters, where no program has them: the kernel was read from text
 };

@@ -127,6 +127,7 @@ class KernelParser {
     c.expect("grain");
     kernel_->grain = parse_expr(context(), c);
     kernel_->narrow_indices = c.accept("narrow");
+    kernel_->is_strict = c.accept("strict");
     c.expect_end();
   }
 

@@ -86,7 +86,8 @@ class KernelPrinter {
   std::string run() {
     std::string head = fmt::format("kernel {}(", kernel_.name);
     for (const KernelParameter& p : kernel_.parameters) head += (head.back() == '(' ? "" : ", ") + parameter_text(p);
-    line("{})  range {} grain {}{}", head, to_string(kernel_.range), to_string(kernel_.grain), kernel_.narrow_indices ? " narrow" : "");
+    line("{})  range {} grain {}{}{}", head, to_string(kernel_.range), to_string(kernel_.grain), kernel_.narrow_indices ? " narrow" : "",
+         kernel_.is_strict ? " strict" : "");
     ++depth_;
     for (Expr s : symbols_)
       if (!s.extent()) line("symbol {}", symbol_declaration(s));

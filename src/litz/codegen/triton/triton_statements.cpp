@@ -169,6 +169,16 @@ std::string TritonWriter::extremum_text(const KernelStatement& s, bool is_maximu
   return fmt::format("lt.{}({}, {})", name, operand(a), operand(b));
 }
 
+std::string TritonWriter::quotient_text(const KernelStatement& s) const {
+  const KernelValue a = s.operands[0], b = s.operands[1];
+  if (!is_coarse_ || kernel_.values[b].dtype != DType::kFloat32) return fmt::format("lt.div({}, {})", operand(a), operand(b));
+  const double divisor = constant_[b] ? constant_[b]->instr.number.as_double() : 0;
+  const double factor = 1 / divisor;
+  if (divisor != 0 && std::isfinite(divisor) && std::fabs(factor) > 1e-30 && std::fabs(factor) < 1e30)
+    return fmt::format("{} * {}", operand(a), python_literal(Number::of(factor), DType::kFloat32));
+  return fmt::format("{} / {}", operand(a), operand(b));
+}
+
 std::string TritonWriter::compute_text(const KernelStatement& s) const {
   const DType dtype = s.operands.empty() ? s.instr.dtype : kernel_.values[s.operands.back()].dtype;
   const bool is_bool = dtype == DType::kBool;
@@ -190,9 +200,10 @@ std::string TritonWriter::compute_text(const KernelStatement& s) const {
     case Op::kBitcast: return fmt::format("{}.to({}, bitcast=True)", at(0), triton_type(s.instr.dtype));
     case Op::kIndexExpr: return fmt::format("tl.cast({}, {})", index_.text(s.instr.expr), triton_type(s.instr.dtype));
     case Op::kCheckIndex: {
-      const bool always = s.operands.size() < 2 || s.operands[1] == kNoKernelValue;
+      // Lanes outside the loops hold anything and must not report it.
+      const std::string wanted = mask_of(kernel_.values[s.operands[0]].varies, s.operands.size() < 2 ? kNoKernelValue : s.operands[1]);
       return fmt::format("lt.check_index({}, {}, {}, error)", at(0), index_.text(s.instr.expr),
-                         always ? "tl.full([], True, tl.int1)" : at(1));
+                         wanted.empty() ? "tl.full([], True, tl.int1)" : wanted);
     }
     case Op::kAdd: return infix(is_bool ? "|" : "+");
     case Op::kSub: return infix(is_bool ? "^" : "-");
@@ -218,6 +229,10 @@ std::string TritonWriter::compute_text(const KernelStatement& s) const {
     case Op::kBitwiseNot: return is_bool ? fmt::format("{} == 0", at(0)) : fmt::format("~{}", at(0));
     case Op::kShiftLeft: return fmt::format("lt.shift_left({}, {}, {})", at(0), at(1), dtype_bytes(dtype) * 8);
     case Op::kShiftRight: return fmt::format("lt.shift_right({}, {}, {})", at(0), at(1), dtype_bytes(dtype) * 8);
+    case Op::kDiv: return quotient_text(s);
+    case Op::kReciprocal: return is_coarse_ && dtype == DType::kFloat32 ? fmt::format("1.0 / {}", at(0)) : call("lt.reciprocal");
+    case Op::kTanh: return call(is_coarse_ && dtype == DType::kFloat32 ? "lt.coarse_tanh" : "lt.tanh");
+    case Op::kSigmoid: return call(is_coarse_ && dtype == DType::kFloat32 ? "lt.coarse_sigmoid" : "lt.sigmoid");
     case Op::kWhere: return call("tl.where");
     case Op::kCeil: return is_floating(dtype) ? call("tl.ceil") : at(0);
     case Op::kFloor: return is_floating(dtype) ? call("tl.floor") : at(0);

@@ -48,6 +48,7 @@ class TritonWriter {
   void write_store(const KernelStatement& s);
   void write_compute(const KernelStatement& s);
   std::string compute_text(const KernelStatement& s) const;
+  std::string quotient_text(const KernelStatement& s) const;
   std::string extremum_text(const KernelStatement& s, bool is_maximum) const;
   std::string cast_text(const KernelStatement& s) const;
   void define(KernelValue v, const std::string& expression);
@@ -73,8 +74,9 @@ class TritonWriter {
   std::string text_;
   int depth_ = 0;
   TritonIndex index_;
-  bool is_wide_ = false;  // indices are int64
-  int rank_ = 0;          // of blocks
+  bool is_wide_ = false;    // indices are int64
+  bool is_coarse_ = false;  // all results are narrow floats: an ulp of float32 on the way is nothing
+  int rank_ = 0;            // of blocks
   int64_t block_elements_ = 1;
   std::unordered_map<const KernelLoop*, int> dimension_;
   std::unordered_map<const KernelLoop*, std::string> block_names_, names_;
