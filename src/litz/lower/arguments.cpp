@@ -34,11 +34,6 @@ Expr Arguments::expr(std::string_view name) const {
   return lowering_.integer(integer(name));
 }
 
-std::optional<Expr> Arguments::optional_expr(std::string_view name) const {
-  if (!has(name)) return std::nullopt;
-  return expr(name);
-}
-
 double Arguments::real(std::string_view name) const {
   const Argument& a = (*this)[name];
   if (auto* d = std::get_if<double>(&a)) return *d;

@@ -141,7 +141,6 @@ class Arguments {
   int64_t integer(std::string_view name) const;
   std::optional<int64_t> optional_integer(std::string_view name) const;
   Expr expr(std::string_view name) const;
-  std::optional<Expr> optional_expr(std::string_view name) const;
   double real(std::string_view name) const;
   std::vector<int64_t> integers(std::string_view name) const;
   std::vector<Expr> exprs(std::string_view name) const;

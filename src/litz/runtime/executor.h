@@ -71,7 +71,6 @@ class Executor {
 
   const Program& program() const { return *program_; }
   const Framework& framework() const { return framework_; }
-  bool has_extern_calls() const { return !prepared_.empty(); }
 
  private:
   friend class CallFrame;

@@ -52,9 +52,6 @@ class Arena {
     return {data.data(), data.size()};
   }
 
-  /// Bytes taken from the system so far.
-  size_t reserved() const { return reserved_; }
-
  private:
   void add_block(size_t least) {
     size_t size = reserved_ < 4096 ? 4096 : reserved_;  // doubles, so few blocks whatever the need
@@ -69,7 +66,7 @@ class Arena {
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   uintptr_t next_ = 0;
   uintptr_t end_ = 0;
-  size_t reserved_ = 0;
+  size_t reserved_ = 0;  // bytes of all blocks
 };
 
 }  // namespace litz

@@ -52,18 +52,6 @@ void set_option(Options& options, std::string_view name, std::string_view value)
   user_error("unknown option '{}', known are: {}; litz.list_options() explains them", name, known);
 }
 
-void set_options(Options& options, std::string_view text) {
-  while (!text.empty()) {
-    const size_t comma = text.find(',');
-    const std::string_view pair = text.substr(0, comma);
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-    if (pair.empty()) continue;
-    const size_t equals = pair.find('=');
-    if (equals == std::string_view::npos) user_error("options: found '{}', expected key=value pairs separated by commas", pair);
-    set_option(options, pair.substr(0, equals), pair.substr(equals + 1));
-  }
-}
-
 std::string to_text(const Options& options) {
   const Options defaults;
   std::string out;

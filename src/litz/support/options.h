@@ -19,8 +19,6 @@ const std::vector<OptionInfo>& option_list();
 
 /// Sets one option from text ("true"/"false"/"1"/"0" for switches). Throws UserError that names the known options or allowed values.
 void set_option(Options& options, std::string_view name, std::string_view value);
-/// "key=value,key=value", as in the variable LITZ_OPT.
-void set_options(Options& options, std::string_view text);
 /// One line per option that differs from its default.
 std::string to_text(const Options& options);
 

@@ -96,9 +96,6 @@ void SizeVars::check_leq(Expr left, Expr right, std::string_view message) {
 
 bool SizeVars::statically_known_true(Expr condition) const { return truth(condition) == Truth::kTrue; }
 bool SizeVars::statically_known_equals(Expr left, Expr right) const { return left == right || statically_known_true(eq(left, right)); }
-bool SizeVars::statically_known_list_equals(std::span<const Expr> left, std::span<const Expr> right) const {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [&](Expr a, Expr b) { return statically_known_equals(a, b); });
-}
 bool SizeVars::statically_known_lt(Expr left, Expr right) const { return statically_known_true(lt(left, right)); }
 bool SizeVars::statically_known_leq(Expr left, Expr right) const { return statically_known_true(le(left, right)); }
 bool SizeVars::statically_known_multiple_of(Expr numerator, Expr denominator) const {

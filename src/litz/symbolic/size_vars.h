@@ -53,7 +53,6 @@ class SizeVars {
   bool guard_or_false(Expr condition) const { return statically_known_true(condition); }
   bool statically_known_true(Expr condition) const;
   bool statically_known_equals(Expr left, Expr right) const;
-  bool statically_known_list_equals(std::span<const Expr> left, std::span<const Expr> right) const;
   bool statically_known_lt(Expr left, Expr right) const;
   bool statically_known_leq(Expr left, Expr right) const;
   bool statically_known_gt(Expr left, Expr right) const { return statically_known_lt(right, left); }
