@@ -1,7 +1,5 @@
 """What litz._C needs of torch: types, numbers and functions, given to it once per process."""
 
-import ctypes
-import functools
 import itertools
 import os
 
@@ -131,12 +129,3 @@ def _no_handles(tensor):
 
 
 initialise()
-
-
-@functools.cache
-def has_typed_function(op):
-    """Whether liblitz calls the op by a C function that knows of results that are not there (runtime/typed_call.cpp)."""
-    if op is not torch.ops.aten._scaled_dot_product_cudnn_attention.default:
-        return False
-    path = os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cuda.so")
-    return os.path.exists(path) and hasattr(ctypes.CDLL(path), "aoti_torch_cuda__scaled_dot_product_cudnn_attention")

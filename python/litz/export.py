@@ -213,17 +213,15 @@ class _Exporter:
                 with unset_fake_temporarily():
                     number_tensor = torch.tensor(arguments[i], dtype=torch.complex128, device="cpu")
                 arguments[i] = self.constant(f"{node.name}_number", number_tensor)
-        kinds = {type(leaf) for leaf in value} if isinstance(value, (list, tuple)) else set()
-        if bool in kinds or (int in kinds and (torch.SymInt in kinds or (type(None) in kinds and not _torch.has_typed_function(op)))):
-            return self.call_opaque(node, value)  # known numbers beside unknown ones or undefined tensors: only Python's interface has both
+        if isinstance(value, (list, tuple)) and any(isinstance(leaf, int) for leaf in value):
+            return self.call_opaque(node, value)  # numbers that capture knew: torch 2.11's C interface does not give them back
         try:
-            self.add_call(node, node.name, number, arguments, value, int in kinds)
+            self.add_call(node, node.name, number, arguments, value)
         except (_C.Unsupported, OverflowError):
             self.call_opaque(node, value)
 
-    def add_call(self, node, name, schema, arguments, value, with_numbers=False):
-        """One call with the results that `value` describes, and what follows from symbols that it defines. `with_numbers`: the schema has
-        a place for numbers that capture knew."""
+    def add_call(self, node, name, schema, arguments, value):
+        """One call with the results that `value` describes, and what follows from symbols that it defines."""
         builder = self.builder
         is_tensor = isinstance(value, torch.Tensor)
         leaves = (value,) if is_tensor or not isinstance(value, (list, tuple)) else value
@@ -235,8 +233,6 @@ class _Exporter:
                 symbols.append(self.sizes(leaf))
             elif leaf is None:
                 metas.append(None)
-            elif with_numbers and isinstance(leaf, int):
-                symbols.append(builder.integer(leaf))
             elif not isinstance(leaf, int):
                 raise _C.Unsupported(f"a result of type {type(leaf).__name__}")
         if value is None:

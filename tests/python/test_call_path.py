@@ -438,24 +438,6 @@ def test_more_arguments_and_results_than_a_small_call_holds():
     assert all(torch.equal(g, x + 1) for g, x in zip(got, xs, strict=True))
 
 
-def test_numbers_that_capture_knew_among_the_results_need_no_python():
-    library = torch.library.Library("litz_test_numbers", "DEF")
-    library.define("halves(Tensor x, int n) -> (Tensor, SymInt, Tensor, SymInt)")
-    library.impl("halves", lambda x, n: (x / 2, x.shape[0], x * n, n), "CompositeExplicitAutograd")
-    library.impl("halves", lambda x, n: (torch.empty_like(x), x.shape[0], torch.empty_like(x), n), "Meta")
-
-    def function(x):
-        half, size, product, n = torch.ops.litz_test_numbers.halves(x, 3)
-        return (half + product) * size + n
-
-    torch._dynamo.reset()
-    x = torch.randn(5)
-    with torch.no_grad():
-        compiled = torch.compile(function, backend=litz.backend_entry, options={"fallback": "error"})
-        torch.testing.assert_close(compiled(x), function(x))
-    assert litz.last_report()["extern_calls"] == {"litz_test_numbers.halves": 1}
-
-
 def test_a_call_that_gives_a_dictionary_is_made_through_python():
     """As the kernels that users write in Triton appear in a graph."""
 

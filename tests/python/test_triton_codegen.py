@@ -242,3 +242,13 @@ def test_kernels_keep_enough_programs(name, make, least):
 def test_a_normalised_matrix_is_stored_turned_by_whole_sectors(sources):
     source = torch.load(sources / "norm_stored_turned.pt", weights_only=False)["source"]
     assert "XBLOCK: tl.constexpr = 16" in source, source
+
+
+def test_offsets_beyond_32_bits_are_computed_in_64():
+    """The index of a loop is as wide as the offsets that it is multiplied into."""
+    graph = gpu_text(capture(lambda x: x.to(torch.float32).mean(), [torch.ones(53, 107, dtype=torch.int32)])[0])
+    source = _C.run_text(graph.replace("53", "50000").replace("107", "100000"), "generate_code")
+    loops = re.findall(r"for (\w+)_start in .*\n\s+(.*)\n", source)
+    assert loops, source
+    for name, line in loops:
+        assert line.startswith(f"{name} = tl.cast({name}_start, tl.int64)"), line

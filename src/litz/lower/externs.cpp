@@ -119,8 +119,7 @@ std::vector<View> Lowering::extern_call(const Node& node, const ExternSpec& spec
   op->callee = program_->schema(*node.op);
   op->arguments = std::move(arguments);
   op->writes_planned_output = spec.writes_planned_output;
-  // Numbers that capture knew stand as such where they are used.
-  if (std::ranges::any_of(node.symbol_outputs, [](Expr e) { return e.is_symbol(); })) op->symbol_outputs = node.symbol_outputs;
+  op->symbol_outputs = node.symbol_outputs;
   // Results on the storage of an argument keep that storage alive.
   Buffer* base = nullptr;
   if (node.op->is_view)

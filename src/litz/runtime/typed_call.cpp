@@ -139,42 +139,6 @@ NativeCall attention(const TypedFunctions& functions, const ExternLine& line) {
   };
 }
 
-/// _scaled_dot_product_cudnn_attention(query, key, value, attn_bias?, compute_log_sumexp, dropout_p, is_causal, return_debug_mask, *,
-/// scale?) -> (output, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, philox_seed, philox_offset, debug_attn_mask), some of them undefined:
-/// the dispatcher's interface takes those for None and fails.
-NativeCall attention_of_the_library(const TypedFunctions& functions, const ExternLine& line) {
-  auto f = functions.find<int (*)(Handle, Handle, Handle, Handle*, int32_t, double, int32_t, int32_t, double*, Handle*, Handle*, Handle*,
-                                  Handle*, int64_t*, int64_t*, Handle*, Handle*, Handle*)>("_scaled_dot_product_cudnn_attention");
-  auto is_defined = reinterpret_cast<int (*)(Handle, bool*)>(functions.api.find("aoti_torch_is_defined"));
-  const auto& a = line.arguments;
-  if (!f || !is_defined || a.size() != 9 || !is_tensor(line, 0) || !is_tensor(line, 1) || !is_tensor(line, 2)) return {};
-  const bool has_bias = is_tensor(line, 3), has_scale = !std::holds_alternative<std::monostate>(a[8]);
-  double dropout, scale = 0;
-  auto *log_sum = std::get_if<bool>(&a[4]), *causal = std::get_if<bool>(&a[6]), *debug = std::get_if<bool>(&a[7]);
-  if (!has_bias && !std::holds_alternative<std::monostate>(a[3])) return {};
-  if (!log_sum || !causal || !debug || !double_of(a[5], true, &dropout) || (has_scale && !double_of(a[8], true, &scale))) return {};
-  return [f, is_defined, &api = functions.api, has_bias, has_scale, dropout, scale, log_sum = *log_sum, causal = *causal,
-          debug = *debug](CallFrame& frame) {
-    std::array<Handle, 3> t;
-    if (!tensors<3>(frame, {0, 1, 2}, t)) return 1;
-    Handle bias = has_bias ? frame.tensor(std::get<TensorArg>(frame.line().arguments[3]).slot) : nullptr;
-    if (has_bias && !bias) return 1;
-    double factor = scale;
-    std::array<Handle, 7> r{};
-    int64_t longest_query = 0, longest_key = 0;
-    if (f(t[0], t[1], t[2], has_bias ? &bias : nullptr, log_sum, dropout, causal, debug, has_scale ? &factor : nullptr, &r[0], &r[1], &r[2],
-          &r[3], &longest_query, &longest_key, &r[4], &r[5], &r[6]))
-      return 1;
-    for (size_t i = 0; i < r.size(); i++) {
-      bool there = false;
-      if (is_defined(r[i], &there)) return 1;
-      if (!there) api.aoti_torch_delete_tensor_object(r[i]), r[i] = nullptr;
-      if (!frame.set_result(i, r[i])) return 1;
-    }
-    return 0;
-  };
-}
-
 }  // namespace
 
 void* TypedFunctions::find_address(std::string_view op) const {
@@ -195,7 +159,6 @@ NativeCall typed(const TypedFunctions& functions, const Program& program, const 
   if (op == "aten.baddbmm.out") return three_into_out(functions, program, line, "baddbmm_out");
   if (op == "aten.convolution") return convolution(functions, line);
   if (op == "aten._scaled_dot_product_flash_attention_for_cpu") return attention(functions, line);
-  if (op == "aten._scaled_dot_product_cudnn_attention") return attention_of_the_library(functions, line);
   return {};
 }
 

@@ -256,9 +256,10 @@ void TritonWriter::write_body(const std::vector<KernelStatement>& body) {
 void TritonWriter::write_loop(const KernelLoop& loop) {
   if (!loop.has_lanes) {
     const std::string name = fmt::format("k{}", next_loop_++);
-    line("for {} in range(0, {}):", name, index_.text(loop.extent));
+    line("for {} in range(0, {}):", is_wide_ ? name + "_step" : name, index_.text(loop.extent));
     index_.bind(loop.axis, name);
     ++depth_;
+    if (is_wide_) line("{0} = tl.cast({0}_step, tl.int64)", name);
     write_body(loop.body);
     if (loop.body.empty()) line("pass");
     --depth_;
@@ -275,7 +276,7 @@ void TritonWriter::write_loop(const KernelLoop& loop) {
   }
   line("for {}_start in range(0, {}, {}BLOCK):", name, index_.text(loop.extent), block);
   ++depth_;
-  open_lanes(loop, name, name + "_start");
+  open_lanes(loop, name, is_wide_ ? fmt::format("tl.cast({}_start, tl.int64)", name) : name + "_start");
   write_body(loop.body);
   --depth_;
 }
