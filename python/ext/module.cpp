@@ -1,5 +1,6 @@
 // litz._C: the module and what concerns the library itself.
 #include "ext.h"
+#include "litz/driver/measure_api.h"
 
 namespace litz_ext {
 
@@ -39,12 +40,37 @@ PyObject* set_worker_command(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-/// run_text(text of a graph, last stage or level)
+int measure_now(void* context, const char* request, double* microseconds, size_t count) {
+  const PyGILState_STATE lock = PyGILState_Ensure();
+  Ref times(PyObject_CallFunction(static_cast<PyObject*>(context), "s", request));
+  bool done = times && PyList_Check(times.get()) && PyList_Size(times.get()) == static_cast<Py_ssize_t>(count);
+  for (size_t i = 0; done && i < count; i++) {
+    microseconds[i] = PyFloat_AsDouble(PyList_GetItem(times.get(), static_cast<Py_ssize_t>(i)));
+    done = !PyErr_Occurred();
+  }
+  if (PyErr_Occurred()) PyErr_WriteUnraisable(static_cast<PyObject*>(context));
+  PyGILState_Release(lock);
+  return done ? 0 : 1;
+}
+
+/// set_measurer(function of a request that gives a list of numbers): for the life of the process
+PyObject* set_measurer(PyObject*, PyObject* function) {
+  Py_INCREF(function);
+  litz_set_measurer(measure_now, function);
+  Py_RETURN_NONE;
+}
+
+/// run_text(text of a graph, last stage or level, "key=value" ...)
 PyObject* run_text(PyObject*, PyObject* args) {
   const char *text, *last;
-  if (!PyArg_ParseTuple(args, "ss", &text, &last)) return nullptr;
+  const char* options[16] = {};
+  if (!PyArg_ParseTuple(args, "ss|ssssssss", &text, &last, &options[0], &options[1], &options[2], &options[3], &options[4], &options[5],
+                        &options[6], &options[7]))
+    return nullptr;
+  size_t count = 0;
+  while (options[count]) ++count;
   char* result = nullptr;
-  if (const int status = litz_run_text(text, last, &result)) return raise_status(status);
+  if (const int status = litz_run_on_text(text, "graph", last, options, count, &result)) return raise_status(status);
   PyObject* made = PyUnicode_FromString(result);
   litz_free_text(result);
   return made;
@@ -96,6 +122,7 @@ PyMethodDef methods[] = {
     {"version", version, METH_NOARGS, "The version of Litz, as in '0.1.0'."},
     {"compiler_version", compiler_version, METH_NOARGS, "The C++ compiler inside, as in 'clang 19.1.7'."},
     {"prepare", prepare, METH_O, "Starts, in the background, what a first compile for this type of device would wait for."},
+    {"set_measurer", set_measurer, METH_O, "set_measurer(function): how candidates are timed, see litz/measure.py"},
     {"set_worker_command", set_worker_command, METH_VARARGS,
      "How a type of device starts compiler processes: its name, then a list of words."},
     {"run_text", run_text, METH_VARARGS, "run_text(graph, last): the text that is left after the stage or level `last` of the pipeline."},

@@ -7,6 +7,7 @@ warned about and counted, or is an error with fallback=error.
 
 import collections
 import contextlib
+import functools
 import json
 import os
 import sys
@@ -68,6 +69,13 @@ def _prepare(types):
         _C.set_worker_command(device, [sys.executable, os.path.join(os.path.dirname(__file__), "triton_worker.py")])
     for device in types | {"cpu"}:
         _C.prepare(device)
+
+
+@functools.cache
+def _let_candidates_be_measured():
+    from litz import measure
+
+    _C.set_measurer(measure.measure)
 
 
 class _Compile:
@@ -150,6 +158,8 @@ class _Compile:
     def compile_graph(self, gm, kind, promised=None):
         """`promised`: how many of the first results must have eager's strides; None for all."""
         counters["graphs"] += 1
+        if self.options.get("mode", "").startswith("max-autotune"):
+            _let_candidates_be_measured()
         name = f"{kind}_{counters['graphs']}"
         started = time.perf_counter()
         exported = None

@@ -72,7 +72,7 @@ def compile_source(source, target, aligned, folder):
     attributes = {(i,): [["tt.divisibility", 16]] for i in range(launch["pointers"])} if aligned else {}
 
     def compile_with(num_warps):
-        options = dict(num_warps=num_warps, num_stages=1, enable_fp_fusion=launch.get("fuses_products", False))
+        options = dict(num_warps=num_warps, num_stages=launch.get("num_stages", 1), enable_fp_fusion=launch.get("fuses_products", False))
         return triton.compile(ASTSource(function, signature, {}, attributes), target=gpu_target(target), options=options)
 
     compiled = least_spilling(compile_with, launch["num_warps"])

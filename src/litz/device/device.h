@@ -8,6 +8,7 @@
 
 #include "litz/codegen/backend.h"
 #include "litz/graph_opt/fold_constants.h"
+#include "litz/kernel/product_tile.h"
 #include "litz/target/attention.h"
 #include "litz/target/target.h"
 
@@ -23,6 +24,12 @@ class DeviceInterface {
   virtual void pack_weights(Graph& graph, ConstantEvaluator& evaluator) {}
   /// The call for an attention that was written as products and a softmax, where it is as accurate and faster; else the reason.
   virtual Result<AttentionCall> attention_call(const AttentionShape&) const { return unsupported("the device has no fused attention"); }
+  /// Tiles for the product of a rows x depth and a depth x columns matrix, the most promising first; those that are worth measuring.
+  virtual std::vector<ProductTile> product_tiles(int64_t /*rows*/, int64_t /*columns*/, int64_t /*depth*/) const { return {}; }
+  /// Source of a kernel that build_product_kernel made.
+  virtual Result<KernelSource> generate_product(const Kernel& kernel, const ProductTile&) {
+    return unsupported("kernel {}: no tiled products on this device", kernel.name);
+  }
   /// What this value of the option `mode` changes when compiling for the device, in a few words; empty: nothing.
   virtual std::string mode_effect(std::string_view mode) const { return {}; }
   /// The command that starts a compiler process of the host language, for devices whose generator needs one.

@@ -5,7 +5,9 @@
 #include "litz/device/device.h"
 #include "litz/driver/api_guard.h"
 #include "litz/driver/c_api.h"
+#include "litz/driver/choose_products.h"
 #include "litz/driver/json_text.h"
+#include "litz/driver/measure_api.h"
 #include "litz/driver/pipeline.h"
 
 namespace litz {
@@ -55,6 +57,13 @@ extern "C" void litz_prepare(const char* device_type) {
 extern "C" void litz_set_worker_command(const char* device_type, const char* const* words, size_t count) {
   litz::DeviceInterface* device = litz::find_device(device_type);
   if (device) device->set_worker_command(std::vector<std::string>(words, words + count));
+}
+
+extern "C" void litz_set_measurer(litz_measure measure, void* context) {
+  if (!measure) return litz::set_measurer({});
+  litz::set_measurer([=](const std::string& request, std::vector<double>& times) {
+    return measure(context, request.c_str(), times.data(), times.size()) == 0;
+  });
 }
 
 extern "C" int litz_run_text(const char* text, const char* last, char** result) {

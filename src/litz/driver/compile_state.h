@@ -21,8 +21,9 @@ struct CompileState {
   ConstantData stored_constants;  // what passes computed: part of the program
   std::unique_ptr<LoopProgram> loops;
   Schedule schedule;
-  std::vector<std::unique_ptr<Kernel>> kernels;  // one per group of the schedule; null for extern calls
-  std::vector<KernelSource> sources;             // one per group
+  std::unordered_map<const FusedGroup*, ProductTile> tiles;  // of groups that begin with a matrix product
+  std::vector<std::unique_ptr<Kernel>> kernels;              // one per group of the schedule; null for extern calls
+  std::vector<KernelSource> sources;                         // one per group
   std::unique_ptr<WrapperProgram> wrapper;
   std::shared_ptr<runtime::Program> program;
   CompileReport report;

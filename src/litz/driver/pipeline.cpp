@@ -7,6 +7,7 @@
 
 #include "litz/decompose/decompose.h"
 #include "litz/decompose/functionalize_writes.h"
+#include "litz/driver/choose_products.h"
 #include "litz/driver/compile_state.h"
 #include "litz/driver/fill_report.h"
 #include "litz/graph_opt/clean_views.h"
@@ -149,6 +150,11 @@ Refused fuse_stage(CompileState& s) {
   return {};
 }
 
+Refused choose_products_stage(CompileState& s) {
+  choose_products(s);
+  return {};
+}
+
 Refused assign_storage_stage(CompileState& s) {
   assign_storage(s.schedule);
   find_internal_buffers(s.schedule);
@@ -158,8 +164,12 @@ Refused assign_storage_stage(CompileState& s) {
 Refused build_kernels_stage(CompileState& s) {
   KernelOptions options;
   options.strict_numerics = s.options.numerics == "strict";
-  for (const auto& group : s.schedule.groups)
-    s.kernels.push_back(group->kind == GroupKind::kLoops ? build_kernel(*group, s.schedule, s.device->target(), options) : nullptr);
+  const Target& target = s.device->target();
+  for (const auto& group : s.schedule.groups) {
+    const auto tile = s.tiles.find(group.get());
+    if (tile != s.tiles.end()) s.kernels.push_back(build_product_kernel(*group, s.schedule, target, options, tile->second));
+    else s.kernels.push_back(group->kind == GroupKind::kLoops ? build_kernel(*group, s.schedule, target, options) : nullptr);
+  }
   return {};
 }
 
@@ -176,7 +186,10 @@ Refused generate_code_stage(CompileState& s) {
       if (p.buffer && p.buffer->device.type != s.device->type())
         return Unsupported{
             fmt::format("kernel {} runs on '{}' and touches '{}' on '{}'", kernel->name, s.device->type(), p.name, p.buffer->device.type)};
-    auto source = s.device->codegen().generate(*kernel);
+    const size_t k = s.sources.size() - 1;
+    const auto tile = k < s.schedule.groups.size() ? s.tiles.find(s.schedule.groups[k].get()) : s.tiles.end();
+    CodegenBackend& codegen = s.device->codegen();
+    auto source = tile == s.tiles.end() ? codegen.generate(*kernel) : s.device->generate_product(*kernel, tile->second);
     if (!source) return Unsupported{source.reason()};
     s.sources.back() = std::move(*source);
   }
@@ -259,6 +272,10 @@ const Stage kStages[] = {
     {{"decide_layouts", Level::kLoop, "every buffer gets its strides"}, decide_layouts_stage},
     {{"meet_required_strides", Level::kLoop, "extern calls get the strides that they demand"}, meet_required_strides_stage},
     {{"fuse", Level::kSchedule, "operations that share memory traffic become one kernel"}, fuse_stage},
+    // The kernels that read products are known, and nothing has storage yet.
+    {{"choose_products", Level::kSchedule, "products and what reads them become one kernel where that is measured to be faster"},
+     choose_products_stage,
+     [](const Options& o) { return o.mode == "max-autotune" || o.mode == "max-autotune-no-cudagraphs"; }},
     {{"assign_storage", Level::kSchedule, "mutations happen in place where they may"}, assign_storage_stage},
     {{"build_kernels", Level::kKernel, "groups become trees of loops over memory"}, build_kernels_stage},
     {{"reuse_in_place", Level::kKernel, "an output takes the memory of an input that ends there"}, reuse_in_place_stage},

@@ -3,21 +3,27 @@
 
 #include "litz/kernel/kernel.h"
 #include "litz/kernel/kernel_plan.h"
+#include "litz/kernel/product_tile.h"
 #include "litz/kernel/tree_passes.h"
 
 namespace litz {
 
 namespace {
 
-std::unique_ptr<Kernel> build_once(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options) {
+std::unique_ptr<Kernel> build_once(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options,
+                                   const ProductTile* tile = nullptr) {
   const bool is_grid = target.facts().execution == ExecutionModel::kGridOfBlocks;
   KernelPlan plan = plan_members(group, schedule, target, options);  // legal numerics, linear offsets
   if (!is_grid) fold_index_comparisons(plan);
-  if (!options.internal_in_memory) split_welford(plan);  // before axes change: it makes members of its own
-  share_local_axes(plan);
-  split_axes(plan);  // before merging: pieces of split axes may merge with others
-  merge_axes(plan);
-  if (is_grid) {
+  if (!tile) {
+    if (!options.internal_in_memory) split_welford(plan);  // before axes change: it makes members of its own
+    share_local_axes(plan);
+    split_axes(plan);  // before merging: pieces of split axes may merge with others
+    merge_axes(plan);
+  }
+  if (tile) {
+    map_product(plan, *tile);
+  } else if (is_grid) {
     map_blocks(plan);
   } else {
     block_local_axes(plan);
@@ -52,6 +58,11 @@ std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& sc
   KernelOptions through_memory = options;
   through_memory.internal_in_memory = true;
   return build_once(group, schedule, target, through_memory);
+}
+
+std::unique_ptr<Kernel> build_product_kernel(const FusedGroup& group, const Schedule& schedule, const Target& target,
+                                             const KernelOptions& options, const ProductTile& tile) {
+  return build_once(group, schedule, target, options, &tile);
 }
 
 int accumulator_inputs(const Accumulator& a) { return reduction_traits(a.kind).inputs; }

@@ -42,6 +42,7 @@ std::string TritonWriter::shape_of(const Accumulator& a, int accumulator) const 
 }
 
 void TritonWriter::write_init(const KernelStatement& s) {
+  if (is_product(s.accumulator)) return line("{} = tl.zeros([YBLOCK, XBLOCK], tl.float32)", kernel_.accumulators[s.accumulator].name);
   if (accumulators_[s.accumulator].is_direct) return;
   const Accumulator& a = kernel_.accumulators[s.accumulator];
   const std::string shape = shape_of(a, s.accumulator);
@@ -135,6 +136,7 @@ std::string TritonWriter::reduced(const Accumulator& a, const std::string& funct
 
 void TritonWriter::write_finish(const KernelStatement& s) {
   const Accumulator& a = kernel_.accumulators[s.accumulator];
+  if (is_product(s.accumulator)) return define(s.result, a.name);
   const ReductionKind kind = kind_of(a);
   const bool direct = accumulators_[s.accumulator].is_direct;
   auto first_dimension = [&] { return a.lanes.empty() ? -1 : dimension_.at(a.lanes[0]); };

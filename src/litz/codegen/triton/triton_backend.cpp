@@ -22,8 +22,8 @@ std::string identity_of(const KernelSource& source) {
 
 }  // namespace
 
-Result<KernelSource> triton_source(const Kernel& kernel) {
-  TritonWriter writer(kernel);
+Result<KernelSource> triton_source(const Kernel& kernel, const ProductTile* tile) {
+  TritonWriter writer(kernel, tile);
   if (std::string reason = writer.refusal(); !reason.empty()) return unsupported("{}", reason);
   return KernelSource{kernel.name, writer.run(), "py"};
 }

@@ -6,6 +6,7 @@
 
 #include "litz/codegen/backend.h"
 #include "litz/codegen/triton/worker_pool.h"
+#include "litz/kernel/product_tile.h"
 
 namespace litz {
 
@@ -29,6 +30,6 @@ class TritonBackend : public CodegenBackend {
 };
 
 /// Source of one kernel; the reason where Triton cannot say it.
-Result<KernelSource> triton_source(const Kernel& kernel);
+Result<KernelSource> triton_source(const Kernel& kernel, const ProductTile* tile = nullptr);
 
 }  // namespace litz

@@ -58,8 +58,9 @@ bool is_coarse(const Kernel& kernel) {
 
 }  // namespace
 
-TritonWriter::TritonWriter(const Kernel& kernel)
+TritonWriter::TritonWriter(const Kernel& kernel, const ProductTile* tile)
     : kernel_(kernel),
+      tile_(tile),
       accumulators_(kernel.accumulators.size()),
       value_text_(kernel.values.size()),
       constant_(kernel.values.size()),
@@ -95,6 +96,7 @@ void TritonWriter::plan() {
   is_coarse_ = is_coarse(kernel_);
   Loops lanes, loops;
   plan_body(kernel_.body, lanes, loops);
+  if (tile_) find_product();
   for_each_statement(kernel_.body, [&](const KernelStatement& s) {
     if (s.offset) is_wide_ |= !fits_int32(s.offset);
     if (s.instr.expr && s.instr.op == Op::kIndexExpr) is_wide_ |= !fits_int32(s.instr.expr);
@@ -113,7 +115,8 @@ void TritonWriter::plan_body(const std::vector<KernelStatement>& body, Loops& la
     }
     if (s.kind != KernelOp::kLoop) continue;
     const KernelLoop& loop = *s.loop;
-    if (loop.has_lanes) {
+    const bool is_summed = tile_ && loop.has_lanes && !loop.is_parallel;  // no dimension of its own: see triton_product.cpp
+    if (loop.has_lanes && !is_summed) {
       is_wide_ |= loop.extent.range().upper > std::numeric_limits<int32_t>::max() - loop.step.integer();
       dimension_[&loop] = static_cast<int>(lanes.size());
       lanes.push_back(&loop);
@@ -125,7 +128,7 @@ void TritonWriter::plan_body(const std::vector<KernelStatement>& body, Loops& la
     if (is_for(loop)) loops.push_back(&loop);
     plan_body(loop.body, lanes, loops);
     if (is_for(loop)) loops.pop_back();
-    if (loop.has_lanes) lanes.pop_back();
+    if (loop.has_lanes && !is_summed) lanes.pop_back();
   }
 }
 
@@ -166,6 +169,7 @@ void TritonWriter::write_head() {
 }
 
 int TritonWriter::warps() const {
+  if (tile_) return tile_->warps;
   const auto wanted = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, block_elements_ / 256))));
   return std::clamp(wanted, 1, block_elements_ >= 8192 ? 16 : 8);
 }
@@ -184,9 +188,11 @@ void TritonWriter::write_launch() {
     }
   }
   if (kernel_.reports_errors) signature += "\"*i64\", ";
+  const std::string stages = tile_ ? fmt::format(", num_stages={}", tile_->stages) : "";
   text_ += fmt::format(
-      "\n\nLAUNCH = dict(kernel={}, signature=[{}], pointers={}, numbers={}, reports_errors={}, num_warps={}, fuses_products={})\n",
-      kernel_.name, signature, pointers, numbers, kernel_.reports_errors ? "True" : "False", warps(), is_coarse_ ? "True" : "False");
+      "\n\nLAUNCH = dict(kernel={}, signature=[{}], pointers={}, numbers={}, reports_errors={}, num_warps={}, fuses_products={}{})\n",
+      kernel_.name, signature, pointers, numbers, kernel_.reports_errors ? "True" : "False", warps(), is_coarse_ ? "True" : "False",
+      stages);
 }
 
 // ---- loops ----
@@ -229,7 +235,8 @@ void TritonWriter::write_grid() {
     line("{}BLOCK: tl.constexpr = {}", block, loops[k]->step.integer());
   }
   if (!loops.empty()) line("program = tl.program_id(0){}", is_wide_ ? ".to(tl.int64)" : "");
-  for (size_t k = loops.size(); k-- > 0;) {
+  if (tile_) write_product_grid(*loops[0], *loops[1]);
+  for (size_t k = tile_ ? 0 : loops.size(); k-- > 0;) {
     const std::string name = name_of(k);
     const std::string block = std::string(1, static_cast<char>(std::toupper(name[0]))) + "BLOCK";
     if (k == 0) {
@@ -254,6 +261,7 @@ void TritonWriter::write_body(const std::vector<KernelStatement>& body) {
 }
 
 void TritonWriter::write_loop(const KernelLoop& loop) {
+  if (tile_) return write_product_loop(loop);
   if (!loop.has_lanes) {
     const std::string name = fmt::format("k{}", next_loop_++);
     line("for {} in range(0, {}):", is_wide_ ? name + "_step" : name, index_.text(loop.extent));

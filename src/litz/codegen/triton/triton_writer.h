@@ -8,12 +8,14 @@
 
 #include "litz/codegen/triton/triton_index.h"
 #include "litz/kernel/kernel.h"
+#include "litz/kernel/product_tile.h"
 
 namespace litz {
 
 class TritonWriter {
  public:
-  explicit TritonWriter(const Kernel& kernel);
+  /// tile: of a kernel that build_product_kernel made.
+  explicit TritonWriter(const Kernel& kernel, const ProductTile* tile = nullptr);
   /// A complete module: imports, the kernel, and LAUNCH, what whoever compiles it must know.
   std::string run();
   /// Null, or the op or type that Triton source cannot say.
@@ -62,6 +64,12 @@ class TritonWriter {
   /// pointer + offset with the shape that these loops give.
   std::string address(Memory memory, Expr offset, const Loops& loops) const;
 
+  // triton_product.cpp
+  void find_product();
+  void write_product_grid(const KernelLoop& rows, const KernelLoop& columns);
+  void write_product_loop(const KernelLoop& loop);
+  bool is_product(int accumulator) const { return tile_ && accumulator == product_.accumulator; }
+
   // triton_accumulators.cpp
   void write_init(const KernelStatement& s);
   void write_update(const KernelStatement& s);
@@ -71,6 +79,13 @@ class TritonWriter {
   std::string reduced(const Accumulator& a, const std::string& function, std::string value) const;
 
   const Kernel& kernel_;
+  const ProductTile* tile_;
+  struct Product {
+    const KernelLoop* loop = nullptr;  // over the summed axis
+    int accumulator = -1;
+    KernelValue left = kNoKernelValue, right = kNoKernelValue;
+    std::vector<KernelValue> hidden;  // what tl.dot computes itself: the factors made wide, their product
+  } product_;
   std::string text_;
   int depth_ = 0;
   TritonIndex index_;

@@ -53,10 +53,24 @@ class CudaDevice : public DeviceInterface {
   std::string_view type() const override { return "cuda"; }
   const Target& target() const override { return target_; }
   CodegenBackend& codegen() override { return codegen_; }
+  std::vector<ProductTile> product_tiles(int64_t rows, int64_t columns, int64_t) const override {
+    std::vector<ProductTile> out;
+    for (const ProductTile& t : {ProductTile{128, 256, 64, 8, 3},
+                                 {128, 128, 64, 8, 3},
+                                 {128, 128, 64, 4, 4},
+                                 {256, 128, 64, 8, 3},
+                                 {64, 128, 64, 4, 4},
+                                 {64, 64, 64, 4, 4}})
+      if (t.rows <= 2 * rows && t.columns <= 2 * columns) out.push_back(t);
+    return out;
+  }
+  Result<KernelSource> generate_product(const Kernel& kernel, const ProductTile& tile) override { return triton_source(kernel, &tile); }
   Result<AttentionCall> attention_call(const AttentionShape& shape) const override { return cuda::attention_call(shape); }
   std::string mode_effect(std::string_view mode) const override {
-    return mode == "reduce-overhead" || mode == "max-autotune" ? "inference graphs are recorded when they are called first, and replayed"
-                                                               : "";
+    const std::string recorded = "inference graphs are recorded when they are called first, and replayed";
+    const std::string measured = "matrix products are measured against kernels that compute what reads them as well";
+    if (mode == "max-autotune") return measured + "; " + recorded;
+    return mode == "reduce-overhead" ? recorded : mode == "max-autotune-no-cudagraphs" ? measured : "";
   }
   void set_worker_command(const std::vector<std::string>& command) override { WorkerPool::instance().set_command(command); }
 

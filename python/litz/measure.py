@@ -1,0 +1,145 @@
+"""Times ways to compute the same on the device, for mode="max-autotune"; what was measured is kept on disk.
+
+A request (src/litz/driver/choose_products.h) is JSON: "device"; "tensors", each [type, sizes, strides]; "candidates", each a "name" and
+"steps". A step is a "call" of an op on "views" ([tensor, sizes, strides, offset]) that writes tensor "out", or the "source" of a kernel
+with its "tensors" and "range" of programs. The key of what is kept: the request without names and comments, the device, versions.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import re
+import tempfile
+import warnings
+
+import torch
+
+from litz import kernel_cache, triton_worker
+
+FORMAT = "litz-times-1"
+DTYPES = {
+    "f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
+    "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "bool": torch.bool,
+}
+REPEATS = 10  # in one recorded graph
+
+
+def measure(request):
+    """Microseconds of each candidate, in order; -1 for one that does not work."""
+    parsed = json.loads(request)
+    path = path_of(parsed)
+    times = load(path, len(parsed["candidates"]))
+    if times is None:
+        try:
+            times = _Bench(parsed).run()
+        except Exception as error:  # the library's way stays
+            warnings.warn(f"litz: candidates were not measured: {type(error).__name__}: {error}", stacklevel=2)
+            return [-1.0] * len(parsed["candidates"])
+        if times[0] > 0:
+            store(path, times)
+    return times
+
+
+def identity_of(source):
+    """The source without comments, and with one name for every kernel."""
+    lines = [line for line in (text.split("#", 1)[0].rstrip() for text in source.splitlines()) if line]
+    text = "\n".join(lines)
+    name = re.search(r"@triton\.jit\ndef (\w+)\(", text)
+    return re.sub(rf"\b{name[1]}\b", "kernel", text) if name else text
+
+
+def path_of(parsed, device_name=None):
+    digest = hashlib.sha256(FORMAT.encode())
+    name = device_name or torch.get_device_module(parsed["device"]).get_device_name()
+    for part in (name, torch.__version__, torch.version.cuda or "", importlib.metadata.version("triton"), json.dumps(parsed["tensors"])):
+        digest.update(f"{part}\n".encode())
+    for candidate in parsed["candidates"]:
+        for step in candidate["steps"]:
+            digest.update(json.dumps({**step, "source": identity_of(step.get("source", ""))}, sort_keys=True).encode())
+        digest.update(b"\n")
+    key = digest.hexdigest()
+    return os.path.join(os.path.dirname(kernel_cache.folder()), "times", key[:2], key)
+
+
+def load(path, count):
+    try:
+        with open(path) as file:
+            found = json.load(file)
+        times = [float(t) for t in found["times"]]
+        return times if found["format"] == FORMAT and len(times) == count else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def store(path, times):
+    temporary = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(temporary, "w") as file:
+            json.dump({"format": FORMAT, "times": times}, file)
+        os.replace(temporary, path)
+    except OSError:  # then it is measured again
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def filled(dtype, sizes, strides, device):
+    tensor = torch.empty_strided(sizes, strides, dtype=DTYPES[dtype], device=device)
+    return tensor.normal_() if tensor.is_floating_point() else tensor.zero_()
+
+
+class _Bench:
+    def __init__(self, parsed):
+        self.parsed = parsed
+        self.tensors = [filled(*t, parsed["device"]) for t in parsed["tensors"]]
+        self.errors = torch.zeros(8, dtype=torch.int64, device=parsed["device"])
+
+    def run(self):
+        with tempfile.TemporaryDirectory(prefix="litz_measure_") as folder, torch.no_grad():
+            graphs = [self.recorded(candidate, folder) for candidate in self.parsed["candidates"]]
+            times = [-1.0] * len(graphs)
+            for _ in range(4):  # in turns: clocks drift
+                for k, graph in enumerate(graphs):
+                    if graph is not None:
+                        took = self.time(graph)
+                        times[k] = took if times[k] < 0 else min(times[k], took)
+        return times
+
+    def recorded(self, candidate, folder):
+        try:
+            steps = [self.step(s, folder) for s in candidate["steps"]]
+            for step in steps:
+                step()
+            torch.cuda.synchronize()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                for _ in range(REPEATS):
+                    for step in steps:
+                        step()
+            graph.replay()
+            torch.cuda.synchronize()
+            return graph
+        except Exception as error:  # too much shared memory, a compiler that gives up
+            warnings.warn(f"litz: {candidate['name']} cannot be measured: {type(error).__name__}: {str(error)[:200]}", stacklevel=2)
+            return None
+
+    def step(self, step, folder):
+        if "call" in step:
+            op = getattr(torch.ops.aten, step["call"].removeprefix("aten.")).out
+            views = [self.tensors[t].as_strided(sizes, strides, offset) for t, sizes, strides, offset in step["views"]]
+            return lambda: op(*views, out=self.tensors[step["out"]])
+        triton_worker.load_ops()
+        launch = triton_worker.load_source(step["source"], folder).LAUNCH
+        arguments = [self.tensors[t] for t in step["tensors"]] + ([self.errors] if launch["reports_errors"] else [])
+        run = launch["kernel"][(step["range"],)]
+        options = dict(num_warps=launch["num_warps"], num_stages=launch.get("num_stages", 1), enable_fp_fusion=launch.get("fuses_products", False))
+        return lambda: run(*arguments, **options)
+
+    def time(self, graph):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) * 1e3 / REPEATS

@@ -1,0 +1,89 @@
+"""Run by test_products.py: `interpret` runs candidates on CPU tensors in Triton's interpreter and compares each with float64; a target
+such as cuda:90 compiles them. Requests come as JSON on stdin, failures go as JSON to stdout."""
+
+import json
+import os
+import re
+import sys
+import tempfile
+
+import torch
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python/litz"))
+import triton_worker  # noqa: E402
+
+DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
+
+
+def interpretable(source):
+    """The interpreter's tl.dot multiplies the bits of bfloat16 as integers; products of narrow floats are exact in float32."""
+    return re.sub(r"tl\.dot\((\w+), (\w+), ", r"tl.dot(\1.to(tl.float32), \2.to(tl.float32), ", source)
+
+
+def run(request, folder):
+    """Results of the library's way, the widest and the smallest tile on the same tensors, and what is exact."""
+    torch.manual_seed(0)
+    tensors = []
+    for dtype, sizes, strides in request["tensors"]:
+        t = torch.empty_strided(sizes, strides, dtype=DTYPES[dtype])
+        tensors.append(t.copy_(torch.randn(sizes) / (sizes[-1] ** 0.5 if len(sizes) > 1 else 1)))
+    first = request["candidates"][0]
+    written = last_written(first)
+    exact = library([t.double() for t in tensors], first, folder)
+    results = {}
+    for candidate in (first, request["candidates"][1], request["candidates"][-1]):
+        tensors[written].fill_(float("nan"))
+        for step in candidate["steps"]:
+            if "call" in step:
+                views = [tensors[t].as_strided(sizes, strides, offset) for t, sizes, strides, offset in step["views"]]
+                getattr(torch.ops.aten, step["call"].removeprefix("aten.")).out(*views, out=tensors[step["out"]])
+            else:
+                launch = triton_worker.load_source(interpretable(step["source"]), folder).LAUNCH
+                launch["kernel"][(step["range"],)](*[tensors[t] for t in step["tensors"]])
+        results[candidate["name"]] = tensors[written].double().clone()
+    return results, exact
+
+
+def last_written(candidate):
+    """The tensor that the last step writes: kernels name what they write last."""
+    return candidate["steps"][-1]["tensors"][-1]
+
+
+def library(tensors, candidate, folder):
+    """The product in float64, then the kernel that reads it in float32: nothing is rounded to narrow floats between."""
+    call, kernel = candidate["steps"]
+    views = [tensors[t].as_strided(sizes, strides, offset) for t, sizes, strides, offset in call["views"]]
+    product = torch.addmm(*views) if len(views) == 3 else views[0] @ views[1]
+    wide = [t.float() for t in tensors]
+    wide[call["out"]] = torch.empty_strided(tensors[call["out"]].shape, tensors[call["out"]].stride()).copy_(product)
+    source = kernel["source"].replace("tl.bfloat16", "tl.float32").replace("tl.float16", "tl.float32")
+    launch = triton_worker.load_source(source, folder).LAUNCH
+    launch["kernel"][(kernel["range"],)](*[wide[t] for t in kernel["tensors"]])
+    return wide[last_written(candidate)].double()
+
+
+def main(how):
+    triton_worker.load_ops()
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, request in json.load(sys.stdin).items():
+            if how == "interpret":
+                results, exact = run(request, folder)
+                errors = {k: ((y - exact).norm() / exact.norm()).item() for k, y in results.items()}
+                # The interpreter cuts narrow floats off where hardware rounds them.
+                allowed = 1.1 * errors["library"] + torch.finfo(DTYPES[request["tensors"][0][0]]).eps / 4
+                failures += [f"{name}: {k}: {e:.2e}, the library has {errors['library']:.2e}" for k, e in errors.items() if not e <= allowed]
+                continue
+            for candidate in request["candidates"][1:]:
+                try:
+                    image, facts = triton_worker.compile_source(candidate["steps"][0]["source"], how, True, folder)
+                    if not image or facts[1] > 227 << 10:
+                        failures.append(f"{name}: {candidate['name']}: {facts[1]} bytes of shared memory")
+                except Exception as error:
+                    if "out of resource" not in str(error):
+                        failures.append(f"{name}: {candidate['name']}: {type(error).__name__}: {str(error)[:300]}")
+    json.dump(failures, sys.stdout)
+
+
+main(sys.argv[1])

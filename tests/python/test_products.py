@@ -1,0 +1,122 @@
+"""Matrix products with what reads them as one Triton kernel: each candidate computes what eager computes (in Triton's interpreter),
+compiles with no GPU present, and is chosen by its time alone; times are kept on disk."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch.nn.functional as F
+from test_fuse_attention import captured
+from torch._subclasses import FakeTensorMode
+
+from litz import _C, measure
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BF16 = torch.bfloat16
+
+
+def r(*shape, dtype=BF16, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed + sum(shape))).to(dtype)
+
+
+# name -> function, inputs; from 2^28 multiplications and additions on there is a choice
+PROGRAMS = {
+    "gelu of a linear layer": (lambda x, w, b: F.gelu(F.linear(x, w, b)), lambda: (r(512, 512), r(512, 512) / 23, r(512))),
+    "gelu of sequences": (lambda x, w, b: F.gelu(F.linear(x, w, b)), lambda: (r(4, 128, 512), r(512, 512) / 23, r(512))),
+    "relu of a product": (lambda x, w: (x @ w).relu(), lambda: (r(512, 640), r(640, 512))),
+    "a residual": (lambda x, w, b, y: F.linear(x, w, b) + y, lambda: (r(512, 512), r(512, 512) / 23, r(512), r(512, 512, seed=1))),
+    "sizes that no tile divides": (lambda x, w, b, s: F.silu(F.linear(x, w, b)) * s, lambda: (r(520, 524), r(504, 524) / 23, r(504), r(520, 504, seed=1))),
+    "half": (lambda x, w, b: torch.sigmoid(F.linear(x, w, b)), lambda: tuple(t.half() for t in (r(512, 512), r(512, 512) / 23, r(512)))),
+}  # fmt: skip
+
+
+def compiled(function, inputs, times):
+    """The requests that candidates were measured by, and the sources; `times` gives microseconds for the names of candidates."""
+    requests = []
+
+    def answer(request):
+        requests.append(json.loads(request))
+        return [float(times(c["name"])) for c in requests[-1]["candidates"]]
+
+    with FakeTensorMode():
+        fake = [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="cuda") for t in inputs]
+        text, _ = captured(function, fake)
+    _C.set_measurer(answer)
+    return requests, _C.run_text(text, "generate_code", "mode=max-autotune"), text
+
+
+def tiles_first(name):
+    return 2.0 if name == "library" else 1.0
+
+
+def runner(how, jobs):
+    environment = {**os.environ, "TRITON_INTERPRET": "1"} if how == "interpret" else os.environ
+    out = subprocess.run([sys.executable, os.path.join(HERE, "product_cases.py"), how], input=json.dumps(jobs), capture_output=True, text=True, env=environment, timeout=900)
+    assert out.returncode == 0, out.stderr[-3000:]
+    return json.loads(out.stdout)
+
+
+@pytest.fixture(scope="module")
+def requests():
+    found = {}
+    for name, (function, inputs) in PROGRAMS.items():
+        measured, _, _ = compiled(function, inputs(), tiles_first)
+        assert len(measured) == 1, name
+        found[name] = measured[0]
+    return found
+
+
+def test_every_candidate_gives_what_the_library_gives(requests):
+    # The library's way in the same interpreter: the op, then the kernel that reads it.
+    failures = runner("interpret", requests)
+    assert not failures, failures
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "cuda:100"])
+def test_every_candidate_compiles_without_a_gpu(requests, target):
+    failures = runner(target, {name: requests[name] for name in ("gelu of a linear layer", "sizes that no tile divides")})
+    assert not failures, failures
+
+
+def test_the_fastest_candidate_is_taken():
+    function, inputs = PROGRAMS["gelu of a linear layer"]
+    _, slow, _ = compiled(function, inputs(), lambda name: 1.0 if name == "library" else 5.0)
+    assert "tl.dot" not in slow
+    _, fast, text = compiled(function, inputs(), lambda name: {"library": 9.0, "128x128x64, 8 warps, 3 stages": 7.0}.get(name, 8.0))
+    assert fast.count("tl.dot") == 1 and "YBLOCK: tl.constexpr = 128" in fast and "num_stages=3" in fast
+    _C.set_measurer(lambda request: [-1.0] * len(json.loads(request)["candidates"]))
+    assert "tl.dot" not in _C.run_text(text, "generate_code", "mode=max-autotune")
+    assert "tl.dot" not in _C.run_text(text, "generate_code", "mode=default")
+
+
+def test_a_product_that_others_read_stays_a_call():
+    cases = {
+        "returned": lambda x, w: ((y := x @ w), y.relu()),
+        "read twice": lambda x, w: ((y := x @ w).relu() @ w) + (y @ w),
+        "summed": lambda x, w: (x @ w).relu().sum(-1),
+        "alone": lambda x, w: x @ w,
+    }
+    for name, function in cases.items():
+        _, source, _ = compiled(function, (r(512, 512), r(512, 512)), tiles_first)
+        assert name == "read twice" or "tl.dot" not in source, name
+    _, source, _ = compiled(lambda x, w: (x @ w).relu(), (r(512, 512, dtype=torch.float32), r(512, 512, dtype=torch.float32)), tiles_first)
+    assert "tl.dot" not in source
+
+
+def test_times_are_kept_for_the_same_work_alone(tmp_path, monkeypatch, requests):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    request = requests["gelu of a linear layer"]
+    path = measure.path_of(request, "a device")
+    assert measure.load(path, 3) is None
+    measure.store(path, [3.0, 2.0, 1.5])
+    assert measure.load(path, 3) == [3.0, 2.0, 1.5] and measure.load(path, 4) is None
+    renamed = json.loads(json.dumps(request).replace("def fused_", "def other_").replace("kernel=fused_", "kernel=other_"))
+    assert renamed != request and measure.path_of(renamed, "a device") == path
+    assert measure.path_of(request, "another device") != path
+    assert measure.path_of(requests["half"], "a device") != path
+    with open(path, "w") as file:
+        file.write("broken")
+    assert measure.load(path, 3) is None
