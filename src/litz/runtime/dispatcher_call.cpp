@@ -210,10 +210,7 @@ NativeCall dispatcher_call(const TorchApi& api, const Program& program, const Ex
   const size_t dot = full.find('.');
   auto call = std::make_shared<StableCall>(StableCall{
       api, full.substr(0, dot), dot == std::string::npos ? "" : full.substr(dot + 1), types.arguments, types.returns, &line, {}});
-  for (const std::string& type : program.device_types) {
-    auto* code = reinterpret_cast<int32_t (*)()>(api.find(("aoti_torch_device_type_" + type).c_str()));
-    call->device_codes.push_back(code ? code() : -1);
-  }
+  for (const std::string& type : program.device_types) call->device_codes.push_back(api.device_type(type));
   for (size_t i = 0; i < types.arguments.size(); i++)
     if (!call->takes(types.arguments[i], line.arguments[i], reason)) return {};
   for (const std::string& type : types.returns)

@@ -6,27 +6,12 @@
 #include <vector>
 
 #include "litz/runtime/framework.h"
-#include "litz/runtime/torch_api.h"
+#include "litz/runtime/typed_functions.h"
 
 namespace litz::runtime {
 
 /// A native call: 0, or torch's error code.
 using NativeCall = std::function<int(CallFrame&)>;
-
-/// The typed functions of one device type: in the library that torch's interface is read from, or in the type's own.
-struct TypedFunctions {
-  const TorchApi& api;
-  std::string device;
-
-  /// aoti_torch_<device>_<op>, or null.
-  template <typename F>
-  F find(std::string_view op) const {
-    return reinterpret_cast<F>(find_address(op));
-  }
-
- private:
-  void* find_address(std::string_view op) const;
-};
 
 /// A function of torch's C interface with the meaning of this op, or empty.
 NativeCall typed_call(const TorchApi& api, const Program& program, const ExternLine& line);

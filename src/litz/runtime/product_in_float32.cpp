@@ -1,7 +1,6 @@
 // Products of narrow floats where the framework only emulates their arithmetic: pieces of the operands are widened into scratch that
 // stays in the caches, the float32 function computes the piece, and the result is rounded to the op's own type once.
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -18,9 +17,6 @@ constexpr int64_t kLargestBlock = 1024;        // of one dimension
 constexpr int64_t kSmallProduct = 128 << 10;   // elements of all operands below which several of a batch go together
 constexpr int64_t kBatchElements = 512 << 10;  // of the operands of those
 constexpr int64_t kImageElements = 2 << 20;    // of the images of a convolution that go together
-
-using MatrixFunction = int (*)(TensorHandle, TensorHandle, TensorHandle);
-using AddMatrixFunction = int (*)(TensorHandle, TensorHandle, TensorHandle, TensorHandle, double, double);
 
 /// A failure of the framework, on the way to the function that torch called: its text stays with torch.
 struct Failed {};
@@ -62,9 +58,7 @@ struct Layout {
 
 class Torch {
  public:
-  explicit Torch(const TypedFunctions& f)
-      : api(f.api),
-        device(reinterpret_cast<int32_t (*)()>(f.api.find(("aoti_torch_device_type_" + f.device).c_str()))()) {}
+  explicit Torch(const TypedFunctions& f) : api(f.api), device(f.api.device_type(f.device)) {}
 
   Layout layout(TensorHandle tensor) const {
     int64_t rank = 0, *sizes = nullptr, *strides = nullptr;
@@ -128,8 +122,8 @@ struct Product {
 };
 
 struct MatrixFunctions {
-  MatrixFunction multiply;
-  AddMatrixFunction add;
+  TwoIntoOut multiply;
+  ThreeIntoOut add;
 };
 
 /// Matrices, or batches of which each piece takes `batch` at once: sizes are (batch,) rows, columns.
@@ -240,30 +234,6 @@ NativeCall matrix_product(const Torch& torch, MatrixFunctions f, bool has_start,
   };
 }
 
-/// A result made of pieces along dimension 0, laid out as its first piece.
-class Gathered {
- public:
-  Gathered(const Torch& torch, int64_t length, DType dtype) : torch_(torch), length_(length), dtype_(dtype) {}
-  void add(int64_t begin, TensorHandle piece) {
-    const Layout from = torch_.layout(piece);
-    if (!all_.get()) {
-      Dimensions sizes = from.sizes;
-      sizes[0] = length_;
-      all_ = torch_.empty(sizes, Torch::packed(sizes, from.strides), dtype_);
-    }
-    Dimensions at(from.sizes.size(), 0);
-    at[0] = begin;
-    torch_.copy(torch_.part(torch_.layout(all_.get()), at, from.sizes).get(), piece);
-  }
-  TensorHandle release() { return all_.release(); }
-
- private:
-  const Torch& torch_;
-  const int64_t length_;
-  const DType dtype_;
-  Tensor all_;
-};
-
 Dimensions rows_of(const Dimensions& sizes, int64_t rows) {
   Dimensions part = sizes;
   part[0] = rows;
@@ -278,19 +248,9 @@ int64_t rows_together(const Layout& l) {
   return std::clamp<int64_t>(kImageElements / std::max<int64_t>(1, count(l.sizes) / l.sizes[0]), 1, l.sizes[0]);
 }
 
-std::vector<int64_t> numbers(CallFrame& frame, size_t position) {
-  std::vector<int64_t> values;
-  for (const ExternArg& e : std::get<ExternArgs>(frame.line().arguments[position])) {
-    auto* i = std::get_if<int64_t>(&e);
-    values.push_back(i ? *i : frame.number(std::get<NumberArg>(e).entry));
-  }
-  return values;
-}
-
 /// convolution(input, weight, bias?, stride, padding, dilation, transposed, output_padding, groups), some images at a time.
 NativeCall convolution(const Torch& torch, const TypedFunctions& functions, DType dtype, NativeCall narrow) {
-  auto f = functions.find<int (*)(TensorHandle, TensorHandle, TensorHandle*, const int64_t*, int64_t, const int64_t*, int64_t,
-                                  const int64_t*, int64_t, int32_t, const int64_t*, int64_t, int64_t, TensorHandle*)>("convolution");
+  auto f = functions.find<Convolution>("convolution");
   return [=](CallFrame& frame) {
     const ExternArgs& a = frame.line().arguments;
     const Layout input = torch.layout(tensor_at(frame, 0)), weight = torch.layout(tensor_at(frame, 1));
@@ -299,17 +259,20 @@ NativeCall convolution(const Torch& torch, const TypedFunctions& functions, DTyp
     const bool has_bias = std::holds_alternative<TensorArg>(a[2]);
     const Tensor bias = has_bias ? torch.widened(torch.layout(tensor_at(frame, 2))) : Tensor();
     TensorHandle bias_handle = bias.get();
-    const auto stride = numbers(frame, 3), padding = numbers(frame, 4), dilation = numbers(frame, 5), output_padding = numbers(frame, 7);
-    Gathered result(torch, input.sizes[0], dtype);
-    const int64_t together = rows_together(input);
-    for (int64_t begin = 0; begin < input.sizes[0]; begin += together) {
-      const int64_t rows = std::min(together, input.sizes[0] - begin);
-      const Tensor images = torch.widened(input, row(input, begin), rows_of(input.sizes, rows));
+    const ShortList stride(a[3], frame), padding(a[4], frame), dilation(a[5], frame), output_padding(a[7], frame);
+    Tensor result;  // laid out as its first piece
+    const int64_t images = input.sizes[0], together = rows_together(input);
+    for (int64_t begin = 0; begin < images; begin += together) {
+      const Tensor wide = torch.widened(input, row(input, begin), rows_of(input.sizes, std::min(together, images - begin)));
       TensorHandle made = nullptr;
-      check(f(images.get(), wide_weight.get(), has_bias ? &bias_handle : nullptr, stride.data(), static_cast<int64_t>(stride.size()),
-              padding.data(), static_cast<int64_t>(padding.size()), dilation.data(), static_cast<int64_t>(dilation.size()),
-              std::get<bool>(a[6]), output_padding.data(), static_cast<int64_t>(output_padding.size()), std::get<int64_t>(a[8]), &made));
-      result.add(begin, Tensor(torch.api, made).get());
+      check(f(wide.get(), wide_weight.get(), has_bias ? &bias_handle : nullptr, stride.values, stride.size, padding.values, padding.size,
+              dilation.values, dilation.size, std::get<bool>(a[6]), output_padding.values, output_padding.size, std::get<int64_t>(a[8]),
+              &made));
+      const Tensor piece(torch.api, made);
+      const Layout from = torch.layout(made);
+      const Dimensions sizes = rows_of(from.sizes, images);
+      if (!result.get()) result = torch.empty(sizes, Torch::packed(sizes, from.strides), dtype);
+      torch.copy(torch.part(torch.layout(result.get()), row(from, begin), from.sizes).get(), made);
     }
     return frame.set_result(0, result.release()) ? 0 : 1;
   };
@@ -330,7 +293,7 @@ NativeCall product_in_float32(const TypedFunctions& functions, const Program& pr
   const Torch torch(functions);
   const std::string& op = program.callees.at(line.callee).op;
   auto matrices = [&](std::string_view multiply, std::string_view add) {
-    return MatrixFunctions{functions.find<MatrixFunction>(multiply), functions.find<AddMatrixFunction>(add)};
+    return MatrixFunctions{functions.find<TwoIntoOut>(multiply), functions.find<ThreeIntoOut>(add)};
   };
   const bool has_start = op == "aten.addmm.out" || op == "aten.baddbmm.out";
   if (op == "aten.mm.out" || op == "aten.addmm.out")

@@ -6,6 +6,11 @@ namespace litz::runtime {
 
 void* TorchApi::find(const char* name) const { return dlsym(library, name); }
 
+int32_t TorchApi::device_type(const std::string& name) const {
+  auto* code = reinterpret_cast<int32_t (*)()>(find(("aoti_torch_device_type_" + name).c_str()));
+  return code ? code() : -1;
+}
+
 Result<std::unique_ptr<TorchApi>> TorchApi::load(const std::string& path) {
   auto api = std::make_unique<TorchApi>();
   api->library = dlopen(path.c_str(), RTLD_NOLOAD | RTLD_NOW);

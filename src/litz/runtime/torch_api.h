@@ -57,6 +57,8 @@ struct TorchApi {
 
   /// Another exported function, or null.
   void* find(const char* name) const;
+  /// torch's number for a device type; -1 if it has none.
+  int32_t device_type(const std::string& name) const;
   /// `path`: of libtorch_cpu.so, already loaded by the process.
   static Result<std::unique_ptr<TorchApi>> load(const std::string& path);
 };

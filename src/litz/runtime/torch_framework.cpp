@@ -89,10 +89,7 @@ void leave_extern_mode(void* context, int64_t token) {
 Framework TorchFramework::table() {
   Framework f;
   f.context = this;
-  f.device_type = [](void* c, const char* name) {
-    auto* code = reinterpret_cast<int32_t (*)()>(functions(c).find((std::string("aoti_torch_device_type_") + name).c_str()));
-    return code ? code() : -1;
-  };
+  f.device_type = [](void* c, const char* name) { return functions(c).device_type(name); };
   f.empty_strided = [](void* c, int32_t rank, const int64_t* sizes, const int64_t* strides, int32_t dtype, int32_t type, int32_t index,
                        void** tensor) { return functions(c).aoti_torch_empty_strided(rank, sizes, strides, dtype, type, index, tensor); };
   f.data_pointer = [](void* c, void* tensor, void** data) { return functions(c).aoti_torch_get_data_ptr(tensor, data); };

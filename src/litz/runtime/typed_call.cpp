@@ -1,8 +1,5 @@
 // The table of typed functions, the same for every device type. An entry belongs here when the function means exactly what the op means for every argument that the
 // entry takes; it saves the dispatcher and the boxing of arguments.
-#include <dlfcn.h>
-#include <fmt/format.h>
-
 #include <array>
 
 #include "litz/runtime/executor.h"
@@ -48,7 +45,7 @@ const TensorSpec* spec_of(const Program& program, Slot slot) {
 
 /// op.out(a, b, *, out)
 NativeCall two_into_out(const TypedFunctions& functions, const ExternLine& line, std::string_view name) {
-  auto f = functions.find<int (*)(Handle, Handle, Handle)>(name);
+  auto f = functions.find<TwoIntoOut>(name);
   if (!f || !is_tensor(line, 0) || !is_tensor(line, 1) || !is_tensor(line, 2)) return {};
   return [f](CallFrame& frame) {
     std::array<Handle, 3> t;
@@ -58,7 +55,7 @@ NativeCall two_into_out(const TypedFunctions& functions, const ExternLine& line,
 
 /// op.out(self, a, b, *, beta, alpha, out)
 NativeCall three_into_out(const TypedFunctions& functions, const Program& program, const ExternLine& line, std::string_view name) {
-  auto f = functions.find<int (*)(Handle, Handle, Handle, Handle, double, double)>(name);
+  auto f = functions.find<ThreeIntoOut>(name);
   if (!f || line.arguments.size() != 6 || !is_tensor(line, 0) || !is_tensor(line, 1) || !is_tensor(line, 2) || !is_tensor(line, 5))
     return {};
   const TensorSpec* out = spec_of(program, std::get<TensorArg>(line.arguments[5]).slot);
@@ -71,29 +68,9 @@ NativeCall three_into_out(const TypedFunctions& functions, const Program& progra
   };
 }
 
-/// A list of at most four numbers, some of which only the call knows.
-struct ShortList {
-  int64_t values[4] = {};
-  int64_t size = 0;
-  static bool fits(const ExternArg& argument) {
-    auto* list = std::get_if<ExternArgs>(&argument);
-    if (!list || list->size() > 4) return false;
-    for (const ExternArg& e : *list)
-      if (!std::holds_alternative<int64_t>(e) && !std::holds_alternative<NumberArg>(e)) return false;
-    return true;
-  }
-  ShortList(const ExternArg& argument, CallFrame& frame) {
-    for (const ExternArg& e : std::get<ExternArgs>(argument)) {
-      auto* i = std::get_if<int64_t>(&e);
-      values[size++] = i ? *i : frame.number(std::get<NumberArg>(e).entry);
-    }
-  }
-};
-
 /// convolution(input, weight, bias?, stride, padding, dilation, transposed, output_padding, groups)
 NativeCall convolution(const TypedFunctions& functions, const ExternLine& line) {
-  auto f = functions.find<int (*)(Handle, Handle, Handle*, const int64_t*, int64_t, const int64_t*, int64_t, const int64_t*, int64_t,
-                                  int32_t, const int64_t*, int64_t, int64_t, Handle*)>("convolution");
+  auto f = functions.find<Convolution>("convolution");
   const auto& a = line.arguments;
   if (!f || a.size() != 9 || !is_tensor(line, 0) || !is_tensor(line, 1)) return {};
   for (int list : {3, 4, 5, 7})
@@ -138,18 +115,6 @@ NativeCall attention(const TypedFunctions& functions, const ExternLine& line) {
     return frame.set_result(0, output) && frame.set_result(1, logsumexp) ? 0 : 1;
   };
 }
-
-}  // namespace
-
-void* TypedFunctions::find_address(std::string_view op) const {
-  const std::string name = fmt::format("aoti_torch_{}_{}", device, op);
-  void* found = api.find(name.c_str());
-  if (!found)
-    if (void* library = dlopen(fmt::format("libtorch_{}.so", device).c_str(), RTLD_NOW | RTLD_NOLOAD)) found = dlsym(library, name.c_str());
-  return found;
-}
-
-namespace {
 
 NativeCall typed(const TypedFunctions& functions, const Program& program, const ExternLine& line) {
   const std::string& op = program.callees.at(line.callee).op;
