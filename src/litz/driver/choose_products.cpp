@@ -251,12 +251,6 @@ class ProductChooser {
 
   // ---- what is measured ----
 
-  KernelOptions kernel_options() const {
-    KernelOptions options;
-    options.strict_numerics = s_.options.numerics == "strict";
-    return options;
-  }
-
   int tensor_number(const Buffer* b) {
     auto [it, is_new] = numbers_.emplace(b, static_cast<int>(numbers_.size()));
     if (is_new) tensors_.push_back(b);
@@ -298,7 +292,7 @@ class ProductChooser {
       std::string views;
       for (const ExternTensor* t : {site.bias, site.left, site.right})
         if (t) views += (views.empty() ? "" : ", ") + view_text(*t);
-      const auto kernel = build_kernel(*site.reader, s_.schedule, target, kernel_options());
+      const auto kernel = build_kernel(*site.reader, s_.schedule, target, s_.kernel_options());
       auto step = kernel_step(*kernel, codegen.generate(*kernel));
       if (!step) return step;
       return fmt::format("[{{\"call\": {}, \"views\": [{}], \"out\": {}}}, {}]", json_text(site.operation->callee->name), views,
@@ -306,7 +300,7 @@ class ProductChooser {
     }
     auto group = joined(site);
     if (!group) return unsupported("{}", group.reason());
-    const auto kernel = build_product_kernel(**group, s_.schedule, target, kernel_options(), *candidate.tile);
+    const auto kernel = build_product_kernel(**group, s_.schedule, target, s_.kernel_options(), *candidate.tile);
     auto step = kernel_step(*kernel, s_.device->generate_product(*kernel, *candidate.tile));
     undo(site);
     if (!step) return step;

@@ -12,7 +12,7 @@
 
 namespace litz {
 
-/// Takes a request (JSON: "key" of what is measured, "tensors", "candidates" of "steps"; see python/litz/measure.py) and gives
+/// Takes a request (JSON: "device", "tensors", "candidates" of "steps"; see python/litz/measure.py) and gives
 /// microseconds a candidate, in order, negative where one does not work; false if nothing can be measured.
 using Measurer = std::function<bool(const std::string& request, std::vector<double>& microseconds)>;
 /// Of the process; none at first.

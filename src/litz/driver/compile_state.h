@@ -27,6 +27,13 @@ struct CompileState {
   std::unique_ptr<WrapperProgram> wrapper;
   std::shared_ptr<runtime::Program> program;
   CompileReport report;
+
+  KernelOptions kernel_options() const { return {.strict_numerics = options.numerics == "strict"}; }
+  /// Of the k-th kernel; null if it is no matrix product in tiles. Kernels that were read from text have no groups.
+  const ProductTile* tile_of(size_t k) const {
+    const auto found = k < schedule.groups.size() ? tiles.find(schedule.groups[k].get()) : tiles.end();
+    return found == tiles.end() ? nullptr : &found->second;
+  }
 };
 
 /// The text of a level as it stands; empty if it has not been made.

@@ -162,13 +162,12 @@ Refused assign_storage_stage(CompileState& s) {
 }
 
 Refused build_kernels_stage(CompileState& s) {
-  KernelOptions options;
-  options.strict_numerics = s.options.numerics == "strict";
+  const KernelOptions options = s.kernel_options();
   const Target& target = s.device->target();
-  for (const auto& group : s.schedule.groups) {
-    const auto tile = s.tiles.find(group.get());
-    if (tile != s.tiles.end()) s.kernels.push_back(build_product_kernel(*group, s.schedule, target, options, tile->second));
-    else s.kernels.push_back(group->kind == GroupKind::kLoops ? build_kernel(*group, s.schedule, target, options) : nullptr);
+  for (size_t k = 0; k < s.schedule.groups.size(); ++k) {
+    const FusedGroup& group = *s.schedule.groups[k];
+    if (const ProductTile* tile = s.tile_of(k)) s.kernels.push_back(build_product_kernel(group, s.schedule, target, options, *tile));
+    else s.kernels.push_back(group.kind == GroupKind::kLoops ? build_kernel(group, s.schedule, target, options) : nullptr);
   }
   return {};
 }
@@ -186,10 +185,8 @@ Refused generate_code_stage(CompileState& s) {
       if (p.buffer && p.buffer->device.type != s.device->type())
         return Unsupported{
             fmt::format("kernel {} runs on '{}' and touches '{}' on '{}'", kernel->name, s.device->type(), p.name, p.buffer->device.type)};
-    const size_t k = s.sources.size() - 1;
-    const auto tile = k < s.schedule.groups.size() ? s.tiles.find(s.schedule.groups[k].get()) : s.tiles.end();
-    CodegenBackend& codegen = s.device->codegen();
-    auto source = tile == s.tiles.end() ? codegen.generate(*kernel) : s.device->generate_product(*kernel, tile->second);
+    const ProductTile* tile = s.tile_of(s.sources.size() - 1);
+    auto source = tile ? s.device->generate_product(*kernel, *tile) : s.device->codegen().generate(*kernel);
     if (!source) return Unsupported{source.reason()};
     s.sources.back() = std::move(*source);
   }
