@@ -31,9 +31,9 @@ const TensorMeta& input_of(const Node& n) { return n.arguments[0].as<Value>().me
 
 }  // namespace
 
-AxisList joined(std::initializer_list<AxisList> lists) {
+AxisList joined(const DimensionAxes& dimensions) {
   AxisList all;
-  for (const AxisList& l : lists) all.insert(all.end(), l.begin(), l.end());
+  for (const AxisList& d : dimensions) all.insert(all.end(), d.begin(), d.end());
   return all;
 }
 
@@ -119,11 +119,7 @@ std::optional<DimensionAxes> AxisTable::regroup(AxisList axes, std::span<const E
 std::optional<DimensionAxes> AxisTable::before(const Node& n, const DimensionAxes& result) {
   const auto order = permutation(n);
   DimensionAxes out = resolve(result);
-  if (order.empty()) {
-    AxisList all;
-    for (const AxisList& d : out) all.insert(all.end(), d.begin(), d.end());
-    return regroup(all, input_of(n).sizes);
-  }
+  if (order.empty()) return regroup(joined(out), input_of(n).sizes);
   for (size_t i = 0; i < order.size(); ++i) out[order[i]] = result[i];
   return resolve(out);
 }
@@ -131,23 +127,16 @@ std::optional<DimensionAxes> AxisTable::before(const Node& n, const DimensionAxe
 std::optional<DimensionAxes> AxisTable::after(const Node& n, const DimensionAxes& input) {
   const auto order = permutation(n);
   DimensionAxes out = resolve(input);
-  if (order.empty()) {
-    AxisList all;
-    for (const AxisList& d : out) all.insert(all.end(), d.begin(), d.end());
-    return regroup(all, n.outputs[0].sizes);
-  }
+  if (order.empty()) return regroup(joined(out), n.outputs[0].sizes);
   for (size_t i = 0; i < order.size(); ++i) out[i] = input[order[i]];
   return resolve(out);
 }
 
 Value AxisTable::arrange(GraphBuilder& b, Value value, const DimensionAxes& from, const DimensionAxes& to) const {
-  AxisList have, want;
-  for (const AxisList& d : resolve(from)) have.insert(have.end(), d.begin(), d.end());
+  const DimensionAxes wanted = resolve(to);
+  const AxisList have = joined(resolve(from)), want = joined(wanted);
   std::vector<Expr> sizes, merged;
-  for (const AxisList& d : resolve(to)) {
-    want.insert(want.end(), d.begin(), d.end());
-    merged.push_back(size(d));
-  }
+  for (const AxisList& d : wanted) merged.push_back(size(d));
   if (have != want) {
     for (int a : have) sizes.push_back(size(a));
     value = b.reshape(value, sizes);

@@ -45,7 +45,7 @@ class AxisTable {
   std::vector<Entry> entries_;
 };
 
-/// The axes of several lists as one.
-AxisList joined(std::initializer_list<AxisList> lists);
+/// The axes of all dimensions as one list.
+AxisList joined(const DimensionAxes& dimensions);
 
 }  // namespace litz

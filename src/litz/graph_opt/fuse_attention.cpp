@@ -164,7 +164,6 @@ class AttentionBuilder {
   TensorMeta result(AttentionResult kind) {
     const Expr batch = axes_.size(m_.batch), heads = axes_.size(m_.heads), queries = axes_.size(m_.queries);
     switch (kind) {
-      case AttentionResult::kRowSums: return fresh(DType::kFloat32, {batch, heads, queries});
       case AttentionResult::kNoRowSums: return fresh(DType::kFloat32, {batch, heads, integer(0)});
       case AttentionResult::kSeed: return fresh(DType::kInt64, {});
       case AttentionResult::kHeadsInRow: break;
@@ -187,7 +186,6 @@ AttentionShape shape_of(const AxisTable& axes, const AttentionMatch& m) {
   s.dtype = m.query.value.meta().dtype;
   s.batch = size(m.batch), s.heads = size(m.heads), s.queries = size(m.queries), s.keys = size(m.keys);
   s.width = size(m.width), s.value_width = size(m.value_width);
-  s.has_bias = !m.changes.empty();
   return s;
 }
 

@@ -13,13 +13,11 @@ namespace litz {
 struct AttentionShape {
   DType dtype = DType::kFloat32;
   int64_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0, value_width = 0;
-  bool has_bias = false;
 };
 
 /// Results behind the output, by the framework's shape rules. Nobody reads them.
 enum class AttentionResult : uint8_t {
-  kRowSums,     // float32 [batch, heads, queries]
-  kHeadsInRow,  // the same, with the strides of [batch, queries, heads]
+  kHeadsInRow,  // float32 [batch, heads, queries] with the strides of [batch, queries, heads]
   kNoRowSums,   // float32 [batch, heads, 0]
   kSeed,        // int64 []
 };
