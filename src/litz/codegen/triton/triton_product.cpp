@@ -13,12 +13,13 @@ namespace litz {
 void TritonWriter::find_product() {
   std::vector<const KernelStatement*> definition(kernel_.values.size());
   const KernelStatement* update = nullptr;
+  bool has_summed_loop = false;
   for_each_statement(kernel_.body, [&](const KernelStatement& s) {
     if (s.result != kNoKernelValue) definition[s.result] = &s;
     if (s.kind == KernelOp::kUpdate) update = &s;
-    if (s.kind == KernelOp::kLoop && s.loop->has_lanes && !s.loop->is_parallel) product_.loop = s.loop.get();
+    has_summed_loop |= s.kind == KernelOp::kLoop && s.loop->has_lanes && !s.loop->is_parallel;
   });
-  LITZ_CHECK(update && product_.loop, "{}: no sum in a tiled product", kernel_.name);
+  LITZ_CHECK(update && has_summed_loop, "{}: no sum in a tiled product", kernel_.name);
   product_.accumulator = update->accumulator;
   const KernelStatement* factor = definition[update->operands[0]];
   LITZ_CHECK(factor->kind == KernelOp::kCompute && factor->instr.op == Op::kMul, "{}: the sum is not of products", kernel_.name);

@@ -81,7 +81,6 @@ class TritonWriter {
   const Kernel& kernel_;
   const ProductTile* tile_;
   struct Product {
-    const KernelLoop* loop = nullptr;  // over the summed axis
     int accumulator = -1;
     KernelValue left = kNoKernelValue, right = kNoKernelValue;
     std::vector<KernelValue> hidden;  // what tl.dot computes itself: the factors made wide, their product
