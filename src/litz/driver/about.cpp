@@ -66,10 +66,6 @@ extern "C" void litz_set_measurer(litz_measure measure, void* context) {
   });
 }
 
-extern "C" int litz_run_text(const char* text, const char* last, char** result) {
-  return litz::guarded([&] { return litz::give_text(litz::run_on_text(text, litz::Level::kGraph, last, litz::Options{}), result); });
-}
-
 extern "C" int litz_selftest_jit(char* message, size_t size) {
   std::string reason;
   try {

@@ -27,9 +27,6 @@ LITZ_API void litz_prepare(const char* device_type);
 /// How the device starts compiler processes of the host language, word by word; before its first compile.
 LITZ_API void litz_set_worker_command(const char* device_type, const char* const* words, size_t count);
 
-/// Runs the stages on the text of a graph up to and including `last` (a stage or a level) and gives the text of what that left.
-LITZ_API int litz_run_text(const char* text, const char* last, char** result);
-
 typedef enum {
   LITZ_OK = 0,
   LITZ_UNSUPPORTED = 1,    // Litz does not take this graph: fall back
