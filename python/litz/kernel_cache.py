@@ -5,6 +5,7 @@ files of Litz that take part. Entries are written beside and moved into place, s
 none; one that is broken is a miss. Where nothing can be written, kernels are compiled every time.
 """
 
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
@@ -15,8 +16,22 @@ FORMAT = b"litz-kernel-1"
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def folder():
-    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "litz", "kernels")
+def folder(kind="kernels"):
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "litz", kind)
+
+
+def write_whole(path, content):
+    """Written beside and moved into place: readers find all of it or nothing. OSError where that cannot be; then nothing is left behind."""
+    temporary = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(temporary, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
 
 
 @functools.cache
@@ -59,16 +74,8 @@ def _complain(reason):
 
 
 def store(path, facts, image):
-    temporary = f"{path}.{os.getpid()}"
     digest = hashlib.sha256(facts.encode() + b"\n" + image).hexdigest().encode()
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(temporary, "wb") as file:
-            file.write(b" ".join((FORMAT, digest, facts.encode())) + b"\n" + image)
-        os.replace(temporary, path)
+        write_whole(path, b" ".join((FORMAT, digest, facts.encode())) + b"\n" + image)
     except OSError as error:
         _complain(error.strerror)
-        try:
-            os.unlink(temporary)
-        except OSError:
-            pass

@@ -5,6 +5,7 @@ A request (src/litz/driver/choose_products.h) is JSON: "device"; "tensors", each
 with its "tensors" and "range" of programs. The key of what is kept: the request without names and comments, the device, versions.
 """
 
+import contextlib
 import hashlib
 import importlib.metadata
 import json
@@ -59,7 +60,7 @@ def path_of(parsed, device_name=None):
             digest.update(json.dumps({**step, "source": identity_of(step.get("source", ""))}, sort_keys=True).encode())
         digest.update(b"\n")
     key = digest.hexdigest()
-    return os.path.join(os.path.dirname(kernel_cache.folder()), "times", key[:2], key)
+    return os.path.join(kernel_cache.folder("times"), key[:2], key)
 
 
 def load(path, count):
@@ -73,15 +74,8 @@ def load(path, count):
 
 
 def store(path, times):
-    temporary = f"{path}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(temporary, "w") as file:
-            json.dump({"format": FORMAT, "times": times}, file)
-        os.replace(temporary, path)
-    except OSError:  # then it is measured again
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+    with contextlib.suppress(OSError):  # then it is measured again
+        kernel_cache.write_whole(path, json.dumps({"format": FORMAT, "times": times}).encode())
 
 
 def filled(dtype, sizes, strides, device):
