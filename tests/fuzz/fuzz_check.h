@@ -31,4 +31,18 @@ inline void fuzz_check(bool holds, const std::string& message) {
   std::abort();
 }
 
+/// What `parse` makes of a text; empty where the text is none.
+template <typename Parse>
+auto fuzz_parse(Parse parse, std::string_view text) -> decltype(parse(text)) {
+  try {
+    return parse(text);
+  } catch (const UserError&) { return {}; }
+}
+
+/// What was made of a text prints as a text that reads back to the same.
+template <typename Reprint>
+void fuzz_reads_back(std::string_view what, const std::string& once, Reprint reprint) {
+  fuzz_check(reprint(once) == once, fmt::format("the text of a {} reads back to another text:\n{}", what, once));
+}
+
 }  // namespace litz

@@ -6,15 +6,12 @@ namespace litz {
 
 void fuzz_one(std::span<const uint8_t> input) {
   for (std::string_view text : fuzz_texts(input)) {
-    std::unique_ptr<Graph> graph;
-    try {
-      graph = parse_graph(text);
-    } catch (const UserError&) { continue; }
+    const auto graph = fuzz_parse(parse_graph, text);
+    if (!graph) continue;
     try {
       verify(*graph);
     } catch (const InternalError&) { continue; }
-    const std::string once = to_text(*graph);
-    fuzz_check(to_text(*parse_graph(once)) == once, "the text of a graph reads back to another text:\n" + once);
+    fuzz_reads_back("graph", to_text(*graph), [](const std::string& t) { return to_text(*parse_graph(t)); });
   }
 }
 

@@ -9,13 +9,8 @@ namespace litz {
 
 void fuzz_one(std::span<const uint8_t> input) {
   for (std::string_view text : fuzz_texts(input)) {
-    std::vector<std::unique_ptr<Kernel>> kernels;
-    try {
-      kernels = parse_kernels(text);
-    } catch (const UserError&) { continue; }
-    for (const auto& kernel : kernels) {
-      const std::string once = to_text(*kernel);
-      fuzz_check(to_text(*parse_kernels(once).at(0)) == once, "the text of a kernel reads back to another text:\n" + once);
+    for (const auto& kernel : fuzz_parse(parse_kernels, text)) {
+      fuzz_reads_back("kernel", to_text(*kernel), [](const std::string& t) { return to_text(*parse_kernels(t).at(0)); });
       try {
         (void)kernel_text(*kernel);
         (void)triton_source(*kernel);

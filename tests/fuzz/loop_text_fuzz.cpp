@@ -6,12 +6,8 @@ namespace litz {
 
 void fuzz_one(std::span<const uint8_t> input) {
   for (std::string_view text : fuzz_texts(input)) {
-    std::unique_ptr<LoopProgram> program;
-    try {
-      program = parse_loop_program(text);
-    } catch (const UserError&) { continue; }
-    const std::string once = to_text(*program);
-    fuzz_check(to_text(*parse_loop_program(once)) == once, "the text of a program reads back to another text:\n" + once);
+    if (const auto program = fuzz_parse(parse_loop_program, text))
+      fuzz_reads_back("program", to_text(*program), [](const std::string& t) { return to_text(*parse_loop_program(t)); });
   }
 }
 

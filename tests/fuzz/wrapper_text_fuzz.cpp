@@ -9,12 +9,9 @@ namespace litz {
 
 void fuzz_one(std::span<const uint8_t> input) {
   for (std::string_view text : fuzz_texts(input)) {
-    std::unique_ptr<WrapperProgram> program;
-    try {
-      program = parse_wrapper(text);
-    } catch (const UserError&) { continue; }
-    const std::string once = to_text(*program);
-    fuzz_check(to_text(*parse_wrapper(once)) == once, "the text of a program reads back to another text:\n" + once);
+    const auto program = fuzz_parse(parse_wrapper, text);
+    if (!program) continue;
+    fuzz_reads_back("program", to_text(*program), [](const std::string& t) { return to_text(*parse_wrapper(t)); });
     try {
       (void)emit_executor(*program);
       plan_memory(*program, 64);
