@@ -30,6 +30,9 @@ PRODUCTS = {
     "of no terms": (lambda a, b: a @ b, (5, 0), (0, 7)),
     "convolution": (lambda x, w, b: F.conv2d(x, w, b, 2, 1), (8, 3, 40, 41), (16, 3, 3, 3), (16,)),
     "convolution of many images": (lambda x, w: F.relu(F.conv2d(x, w, None, 1, 1)), (33, 32, 56, 56), (8, 32, 3, 3)),
+    "convolution of many channels": (lambda x, w, b: F.conv2d(x, w, b, 1, 1), (3, 300, 9, 8), (500, 300, 3, 3), (500,)),
+    "many channels last": (
+        lambda x, w: F.conv2d(x.contiguous(memory_format=torch.channels_last), w), (2, 512, 6, 6), (513, 512, 3, 3)),
     "channels last": (lambda x, w: F.conv2d(x.contiguous(memory_format=torch.channels_last), w, None, 1, 2, 2), (2, 8, 20, 20), (16, 8, 3, 3)),
     "each channel by itself": (lambda x, w: F.conv2d(x, w, None, 1, 1, groups=32), (4, 32, 30, 30), (32, 1, 3, 3)),
     "transposed": (lambda x, w: F.conv_transpose2d(x, w, None, 2, 1, 1), (4, 16, 16, 16), (16, 8, 4, 4)),

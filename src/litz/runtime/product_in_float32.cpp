@@ -12,11 +12,13 @@
 namespace litz::runtime {
 namespace {
 
-constexpr int64_t kBlockElements = 256 << 10;  // of one operand's piece of a large product: 1 MB
-constexpr int64_t kLargestBlock = 1024;        // of one dimension
-constexpr int64_t kSmallProduct = 128 << 10;   // elements of all operands below which several of a batch go together
-constexpr int64_t kBatchElements = 512 << 10;  // of the operands of those
-constexpr int64_t kImageElements = 2 << 20;    // of the images of a convolution that go together
+// What is widened at a time: little beside what a model's call holds anyway, and enough that a conversion is used hundreds of times.
+constexpr int64_t kBlockElements = 64 << 10;   // of one operand's piece of a large product: 256 KB
+constexpr int64_t kLargestBlock = 256;         // of one dimension
+constexpr int64_t kSmallProduct = 64 << 10;    // elements of all operands below which several of a batch go together
+constexpr int64_t kBatchElements = 256 << 10;  // of the operands of those
+constexpr int64_t kImageElements = 1 << 20;    // of the images of a convolution that go together, before and after it
+constexpr int64_t kWeightElements = 1 << 20;   // of the weights of the channels that a convolution computes together
 
 /// A failure of the framework, on the way to the function that torch called: its text stays with torch.
 struct Failed {};
@@ -234,47 +236,88 @@ NativeCall matrix_product(const Torch& torch, MatrixFunctions f, bool has_start,
   };
 }
 
-Dimensions rows_of(const Dimensions& sizes, int64_t rows) {
+/// `sizes` with that of one dimension replaced, and the place where it begins.
+Dimensions with(const Dimensions& sizes, size_t dimension, int64_t value) {
   Dimensions part = sizes;
-  part[0] = rows;
+  part[dimension] = value;
   return part;
 }
-Dimensions row(const Layout& l, int64_t begin) {
-  Dimensions at(l.sizes.size(), 0);
-  at[0] = begin;
-  return at;
-}
-int64_t rows_together(const Layout& l) {
-  return std::clamp<int64_t>(kImageElements / std::max<int64_t>(1, count(l.sizes) / l.sizes[0]), 1, l.sizes[0]);
-}
+Dimensions at(const Layout& l, size_t dimension, int64_t begin) { return with(Dimensions(l.sizes.size(), 0), dimension, begin); }
 
-/// convolution(input, weight, bias?, stride, padding, dilation, transposed, output_padding, groups), some images at a time.
+/// convolution(input, weight, bias?, stride, padding, dilation, transposed, output_padding, groups), some images and some of the
+/// channels that it computes at a time.
+class ConvolutionCall {
+ public:
+  ConvolutionCall(const Torch& torch, Convolution f, DType dtype, CallFrame& frame)
+      : torch_(torch),
+        f_(f),
+        dtype_(dtype),
+        arguments_(frame.line().arguments),
+        stride_(arguments_[3], frame),
+        padding_(arguments_[4], frame),
+        dilation_(arguments_[5], frame),
+        output_padding_(arguments_[7], frame),
+        input_(torch.layout(tensor_at(frame, 0))),
+        weight_(torch.layout(tensor_at(frame, 1))) {
+    if (std::holds_alternative<TensorArg>(arguments_[2])) bias_ = torch.layout(tensor_at(frame, 2));
+  }
+
+  bool is_empty() const { return count(input_.sizes) == 0 || count(weight_.sizes) == 0; }
+
+  Tensor run() {
+    const bool transposed = std::get<bool>(arguments_[6]);
+    const int64_t channels = weight_.sizes[0];  // of the result, in a plain convolution
+    const bool splits = !transposed && groups() == 1;
+    const int64_t together = splits ? std::clamp<int64_t>(kWeightElements / (count(weight_.sizes) / channels), 1, channels) : channels;
+    for (int64_t begin = 0; begin < channels; begin += together)
+      channels_of(splits, begin, std::min(together, channels - begin), transposed);
+    return std::move(result_);
+  }
+
+ private:
+  int64_t groups() const { return std::get<int64_t>(arguments_[8]); }
+
+  void channels_of(bool splits, int64_t begin, int64_t size, bool transposed) {
+    const Tensor weight = torch_.widened(weight_, at(weight_, 0, begin), with(weight_.sizes, 0, size));
+    const Tensor bias = !bias_.base ? Tensor() : splits ? torch_.widened(bias_, {begin}, {size}) : torch_.widened(bias_);
+    TensorHandle bias_handle = bias.get();
+    const int64_t images = input_.sizes[0];
+    int64_t together = 1;  // until the first says how large its result is
+    for (int64_t image = 0, next = 0; image < images; image = next) {
+      next = std::min(images, image + together);
+      const Tensor wide = torch_.widened(input_, at(input_, 0, image), with(input_.sizes, 0, next - image));
+      TensorHandle made = nullptr;
+      check(f_(wide.get(), weight.get(), bias_handle ? &bias_handle : nullptr, stride_.values, stride_.size, padding_.values, padding_.size,
+               dilation_.values, dilation_.size, transposed, output_padding_.values, output_padding_.size, groups(), &made));
+      const Tensor piece(torch_.api, made);
+      const Layout from = torch_.layout(made);
+      if (!result_.get()) {  // laid out as its first piece
+        Dimensions sizes = with(from.sizes, 0, images);
+        if (splits) sizes[1] = weight_.sizes[0];
+        result_ = torch_.empty(sizes, Torch::packed(sizes, from.strides), dtype_);
+      }
+      Dimensions place = at(from, 0, image);
+      if (splits) place[1] = begin;
+      torch_.copy(torch_.part(torch_.layout(result_.get()), place, from.sizes).get(), made);
+      if (image == 0) together = std::max<int64_t>(1, kImageElements / (count(input_.sizes) / images + count(from.sizes)));
+    }
+  }
+
+  const Torch& torch_;
+  const Convolution f_;
+  const DType dtype_;
+  const ExternArgs& arguments_;
+  const ShortList stride_, padding_, dilation_, output_padding_;
+  Layout input_, weight_, bias_;
+  Tensor result_;
+};
+
 NativeCall convolution(const Torch& torch, const TypedFunctions& functions, DType dtype, NativeCall narrow) {
   auto f = functions.find<Convolution>("convolution");
   return [=](CallFrame& frame) {
-    const ExternArgs& a = frame.line().arguments;
-    const Layout input = torch.layout(tensor_at(frame, 0)), weight = torch.layout(tensor_at(frame, 1));
-    if (count(input.sizes) == 0 || count(weight.sizes) == 0) return narrow(frame);
-    const Tensor wide_weight = torch.widened(weight);
-    const bool has_bias = std::holds_alternative<TensorArg>(a[2]);
-    const Tensor bias = has_bias ? torch.widened(torch.layout(tensor_at(frame, 2))) : Tensor();
-    TensorHandle bias_handle = bias.get();
-    const ShortList stride(a[3], frame), padding(a[4], frame), dilation(a[5], frame), output_padding(a[7], frame);
-    Tensor result;  // laid out as its first piece
-    const int64_t images = input.sizes[0], together = rows_together(input);
-    for (int64_t begin = 0; begin < images; begin += together) {
-      const Tensor wide = torch.widened(input, row(input, begin), rows_of(input.sizes, std::min(together, images - begin)));
-      TensorHandle made = nullptr;
-      check(f(wide.get(), wide_weight.get(), has_bias ? &bias_handle : nullptr, stride.values, stride.size, padding.values, padding.size,
-              dilation.values, dilation.size, std::get<bool>(a[6]), output_padding.values, output_padding.size, std::get<int64_t>(a[8]),
-              &made));
-      const Tensor piece(torch.api, made);
-      const Layout from = torch.layout(made);
-      const Dimensions sizes = rows_of(from.sizes, images);
-      if (!result.get()) result = torch.empty(sizes, Torch::packed(sizes, from.strides), dtype);
-      torch.copy(torch.part(torch.layout(result.get()), row(from, begin), from.sizes).get(), made);
-    }
-    return frame.set_result(0, result.release()) ? 0 : 1;
+    ConvolutionCall call(torch, f, dtype, frame);
+    if (call.is_empty()) return narrow(frame);
+    return frame.set_result(0, call.run().release()) ? 0 : 1;
   };
 }
 
