@@ -7,6 +7,7 @@
 #include "litz/graph/ops.h"
 #include "litz/kernel/linearize.h"
 #include "litz/kernel/tree_passes.h"
+#include "litz/loop/dense_strides.h"
 #include "litz/schedule/decide_layouts.h"
 
 namespace litz {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "litz/loop/dense_strides.h"
 #include "litz/lower/lowering.h"
 
 namespace litz {
@@ -24,22 +25,6 @@ std::optional<std::vector<int>> dense_order(std::span<const Expr> sizes, std::sp
   return order;
 }
 
-std::vector<Expr> strides_in_order(std::span<const Expr> sizes, std::span<const int> order, ExprContext& context) {
-  std::vector<Expr> strides(sizes.size());
-  Expr step = context.integer(1);
-  for (size_t k = order.size(); k-- > 0;) {
-    strides[static_cast<size_t>(order[k])] = step;
-    step = step * max(sizes[static_cast<size_t>(order[k])], context.integer(1));
-  }
-  return strides;
-}
-
-std::vector<int> row_major_order(size_t rank) {
-  std::vector<int> order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
-
 }  // namespace
 
 bool Lowering::is_strided(View& v) {
@@ -47,13 +32,13 @@ bool Lowering::is_strided(View& v) {
   if (is_affine(v) || b->layout.kind == LayoutKind::kAlias) return is_affine(v);
   if (b->layout.kind == LayoutKind::kStrided) return strided_form(context(), v, b->layout.strides, b->layout.offset).has_value();
   if (b->layout.order_is_binding)
-    return strided_form(context(), v, strides_in_order(b->sizes, b->layout.wanted_order, context()), {}).has_value();
+    return strided_form(context(), v, dense_strides(context(), b->sizes, b->layout.wanted_order), {}).has_value();
   std::vector<std::vector<int>> candidates{row_major_order(b->sizes.size())};
   if (const TensorMeta* meta = eager_meta(b); meta && meta->sizes == b->sizes)
     if (auto order = dense_order(meta->sizes, meta->strides, context()); order && *order != candidates[0]) candidates.push_back(*order);
   // A wish for another order gives way to a call that needs this one.
   for (auto& order : candidates) {
-    if (!strided_form(context(), v, strides_in_order(b->sizes, order, context()), {})) continue;
+    if (!strided_form(context(), v, dense_strides(context(), b->sizes, order), {})) continue;
     b->layout.wanted_order = order;
     b->layout.order_is_binding = true;
     return true;

@@ -1,20 +1,14 @@
 #include "litz/schedule/decide_layouts.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "litz/loop/dense_strides.h"
 #include "litz/symbolic/size_hint.h"
 
 namespace litz {
 namespace {
 
 constexpr int64_t kSizeFallback = 64;
-
-std::vector<int> row_major(size_t rank) {
-  std::vector<int> order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
 
 /// The order in which the operation walks the largest buffer that it reads: its output then lies in memory as that input does. Nullopt
 /// where that buffer is smaller than the output, or does not tell (an axis that it does not move along, a computed index).
@@ -57,7 +51,8 @@ void let_libraries_choose(LoopProgram& program, const Target& target) {
     if (op->kind != OperationKind::kExtern || op->writes_planned_output || op->outputs.empty()) continue;
     Layout& wish = op->outputs[0]->layout;
     if (wish.kind != LayoutKind::kFlexible || wish.order_is_binding || wish.wanted_order.empty()) continue;
-    if (!target.prefers_channels_last(op->outputs[0]->dtype, is_depthwise(*op))) wish.wanted_order = row_major(wish.wanted_order.size());
+    if (!target.prefers_channels_last(op->outputs[0]->dtype, is_depthwise(*op)))
+      wish.wanted_order = row_major_order(wish.wanted_order.size());
     for (auto& argument : op->arguments)
       for_each_tensor(argument, [&](ExternTensor& t) {
         if (t.sizes.size() != wish.wanted_order.size() || !t.required_strides.empty()) return;
@@ -72,18 +67,8 @@ void let_libraries_choose(LoopProgram& program, const Target& target) {
 
 }  // namespace
 
-std::vector<Expr> dense_strides(ExprContext& context, std::span<const Expr> sizes, std::span<const int> order) {
-  std::vector<Expr> strides(sizes.size());
-  Expr step = context.integer(1);
-  for (size_t k = order.size(); k-- > 0;) {
-    strides[order[k]] = step;
-    step = step * (sizes[order[k]].is_integer() ? context.integer(std::max<int64_t>(1, sizes[order[k]].integer())) : sizes[order[k]]);
-  }
-  return strides;
-}
-
 std::vector<int> stride_order(std::span<const Expr> sizes, std::span<const Expr> strides) {
-  std::vector<int> order = row_major(sizes.size());
+  std::vector<int> order = row_major_order(sizes.size());
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     if (sizes[a].is_integer(1) || sizes[b].is_integer(1)) return false;
     if (strides[a].as_integer() && strides[b].as_integer()) return *strides[a].as_integer() > *strides[b].as_integer();
@@ -99,7 +84,7 @@ bool decide_layouts(LoopProgram& program, const Target& target, bool libraries_c
   for (Operation* op : program.operations)
     for (Buffer* b : op->outputs) {
       if (b->layout.kind != LayoutKind::kFlexible) continue;
-      std::vector<int> order = row_major(b->sizes.size());
+      std::vector<int> order = row_major_order(b->sizes.size());
       const bool follows_wish = b->layout.order_is_binding || libraries_choose;
       if (b->layout.wanted_order.size() == b->sizes.size() && follows_wish) order = b->layout.wanted_order;
       else if (op->kind == OperationKind::kScatter) order = stride_order(op->scatter_base->sizes, op->scatter_base->layout.strides);

@@ -14,8 +14,6 @@ namespace litz {
 /// `libraries_choose`: where the target's libraries prefer an order for an extern call's tensors, its results and arguments get it.
 bool decide_layouts(LoopProgram& program, const Target& target, bool libraries_choose = true);
 
-/// Dense strides of a shape whose dimensions lie in memory in the given order, outermost first. Sizes of 0 count as 1, as in PyTorch.
-std::vector<Expr> dense_strides(ExprContext& context, std::span<const Expr> sizes, std::span<const int> order);
 /// The order of dimensions from the largest stride to the smallest; symbolic strides are compared by their hints (an order is a
 /// heuristic: the strides made from it are right for all sizes).
 std::vector<int> stride_order(std::span<const Expr> sizes, std::span<const Expr> strides);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "litz/loop/dense_strides.h"
 #include "litz/schedule/decide_layouts.h"
 
 namespace litz {
@@ -64,9 +65,8 @@ bool meet_required_strides(LoopProgram& program) {
         if (meets(t, context)) return;
         Buffer* copy = program.new_buffer(t.buffer->name + "_strided", t.buffer->dtype, t.sizes, t.buffer->device);
         copy->layout.kind = LayoutKind::kStrided;
-        std::vector<int> row_major(t.sizes.size());
-        for (size_t d = 0; d < row_major.size(); ++d) row_major[d] = static_cast<int>(d);
-        copy->layout.strides = t.required_strides.empty() ? dense_strides(context, t.sizes, row_major) : t.required_strides;
+        copy->layout.strides =
+            t.required_strides.empty() ? dense_strides(context, t.sizes, row_major_order(t.sizes.size())) : t.required_strides;
         Operation* make = program.new_operation(OperationKind::kPointwise, op->name + "_copy");
         BodyBuilder builder(context);
         Substitution map;
