@@ -276,6 +276,11 @@ def normalizations(add):
             add(aten.native_layer_norm, y, [8], None, None, 1e-3)
             add(aten.native_layer_norm, y, [4, 8], finite(dtype, 4, 8), None, 1e-5)
             add(aten._fused_rms_norm, y, [8], finite(dtype, 8), 1e-5)
+            for dim in (0, 2):
+                lengths = finite(dtype, *(n if d == dim else 1 for d, n in enumerate(y.shape)))
+                scaled, norms = aten._weight_norm_interface(y, lengths, dim)
+                add(aten._weight_norm_interface, y, lengths, dim)
+                add(aten._weight_norm_interface_backward, scaled, y, lengths, norms, dim)
             add(aten._fused_rms_norm, y, [4, 8], None, None)
         if dtype != torch.float16:
             stats = (mean.to(dtype), var.to(dtype))
@@ -409,6 +414,8 @@ def factories(add):
     add(aten.arange.start_step, 10, 0, -3, dtype=torch.int32, **cpu)
     add(aten.arange.start_step, 0.5, 3.0, 0.25, **cpu)
     add(aten.arange.start_step, 0, 1, 0.1, dtype=torch.float64, **cpu)
+    add(aten.arange.start_step, 5, -5, -1.0, dtype=torch.int64, **cpu)
+    add(aten.arange.start_step, 0.7, 9.9, 2.5, dtype=torch.int32, **cpu)
     add(aten.eye, 4, **cpu)
     add(aten.eye.m, 3, 5, dtype=torch.int64, **cpu)
     for steps in (1, 2, 5, 8):

@@ -25,12 +25,17 @@ Replacement scalar_tensor(Rewrite& r) {
   return {filled(r, r.argument("s"))};
 }
 
-/// start + i * step; float results are computed in float64 and rounded once, as eager accumulates.
+/// start + i * step; float results are computed in float64 and rounded once, as eager accumulates. Of integers every term is truncated
+/// before, as in eager.
 Replacement arange(Rewrite& r) {
   if (!is_strided(r)) return {};
-  const Argument start = r.node.op->argument_index("start") >= 0 ? r.argument("start") : Argument(int64_t{0});
-  const Argument step = r.node.op->argument_index("step") >= 0 ? r.argument("step") : Argument(int64_t{1});
   const DType type = r.out().dtype;
+  auto term = [&](const char* name, int64_t otherwise) {
+    if (r.node.op->argument_index(name) < 0) return Argument(otherwise);
+    const Argument& given = r.argument(name);
+    return is_integral(type) && given.is<double>() ? Argument(static_cast<int64_t>(r.number(name))) : given;
+  };
+  const Argument start = term("start", 0), step = term("step", 1);
   auto is_integer = [](const Argument& a) { return a.is<int64_t>() || a.is<Expr>(); };
   const Expr length = r.out().sizes[0];
   if (is_integral(type) && is_integer(start) && is_integer(step)) return {r.b.iota(length, r.out().device, start, step, type)};

@@ -166,7 +166,32 @@ Replacement functional_batch_norm(Rewrite& r) {
   return values;
 }
 
+/// Every dimension but the one that the op names.
+std::vector<int64_t> every_other(Rewrite& r, Value v) {
+  const int64_t rank = v.meta().rank(), dim = r.integer("dim") < 0 ? r.integer("dim") + rank : r.integer("dim");
+  std::vector<int64_t> dims = range(0, rank);
+  std::erase(dims, dim);
+  return dims;
+}
+
+/// v scaled so that its slices along `dim` have the norms g: v g / |v|, and |v|.
+Replacement weight_norm(Rewrite& r) {
+  const Value v = r.opmath(r.tensor("v"));
+  const Value norm = r.b.call("aten.sqrt", {r.b.sum(r.b.mul(v, v), every_other(r, v), true)});
+  return {r.result(r.b.mul(v, r.b.div(r.opmath(r.tensor("g")), norm)), 0), r.result(norm, 1)};
+}
+
+/// Of s = sum(grad v) / |v|: the gradient of v is g / |v| (grad - v s / |v|), that of g is s.
+Replacement weight_norm_backward(Rewrite& r) {
+  const Value grad = r.opmath(r.tensor("grad_w")), v = r.opmath(r.tensor("saved_v"));
+  const Value g = r.opmath(r.tensor("saved_g")), norm = r.opmath(r.tensor("saved_norms"));
+  const Value s = r.b.div(r.b.sum(r.b.mul(grad, v), every_other(r, v), true), norm);
+  return {r.result(r.b.mul(r.b.div(g, norm), r.b.sub(grad, r.b.mul(v, r.b.div(s, norm)))), 0), r.result(s, 1)};
+}
+
 constexpr Decomposition kRows[] = {
+    {"aten._weight_norm_interface", weight_norm},
+    {"aten._weight_norm_interface_backward", weight_norm_backward},
     {"aten.native_layer_norm", layer_norm},
     {"aten._fused_rms_norm", rms_norm},
     {"aten.native_group_norm", group_norm},
