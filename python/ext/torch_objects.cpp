@@ -10,9 +10,14 @@ int (*read_tensor)(void* object, DlTensor* out) = nullptr;
 
 namespace {
 
-// torch 2.14 and later; before, `handle_of_tensor` and `tensor_of_handle` of the settings.
+// torch 2.14 and later.
 int (*tensor_from_pyobject)(void* object, void** handle) = nullptr;
 int (*tensor_to_pyobject)(void* handle, void* type, void** object) = nullptr;
+// torch 2.11 to 2.13, which have no C function for it: a handle is an at::Tensor*, and these functions of their libtorch_python take one.
+// Where they are missing, `handle_of_tensor` and `tensor_of_handle` of the settings do the same through Python.
+PyObject* (*wrap_tensor)(const void* tensor) = nullptr;                           // THPVariable_Wrap(const at::TensorBase&)
+bool (*load_tensor)(void* tensor, PyObject* object, bool may_convert) = nullptr;  // pybind11's type_caster<at::Tensor>::load
+int (*new_undefined_handle)(void** handle) = nullptr;
 int (*delete_handle)(void* handle) = nullptr;
 int (*copy_handle)(void* handle, void** copy) = nullptr;
 
@@ -80,6 +85,12 @@ PyObject* initialise(PyObject*, PyObject* settings) {
     return PyErr_Format(PyExc_ImportError, "%s is not loaded in this process", cpu_library ? python_path : cpu_path);
   find(python_library, cpu_library, "torch_tensor_from_pyobject", tensor_from_pyobject);
   find(python_library, cpu_library, "torch_tensor_to_pyobject", tensor_to_pyobject);
+  if (!tensor_to_pyobject) {
+    find(python_library, nullptr, "_Z16THPVariable_WrapRKN2at10TensorBaseE", wrap_tensor);
+    find(python_library, nullptr, "_ZN8pybind116detail11type_casterIN2at6TensorEvE4loadENS_6handleEb", load_tensor);
+    find(cpu_library, nullptr, "aoti_torch_new_uninitialized_tensor", new_undefined_handle);
+    if (!new_undefined_handle) load_tensor = nullptr;
+  }
   find(cpu_library, nullptr, "aoti_torch_delete_tensor_object", delete_handle);
   find(cpu_library, nullptr, "aoti_torch_new_tensor_handle", copy_handle);
   if (const int status = litz_framework_create(cpu_path, &host_functions(), &made.framework)) return raise_status(status);
@@ -92,6 +103,13 @@ int handle_of(PyObject* tensor, void** handle) {
   if (tensor_from_pyobject) {
     if (tensor_from_pyobject(tensor, handle) == 0) return 0;
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "torch gave no handle for a tensor");
+    return -1;
+  }
+  if (load_tensor) {
+    if (new_undefined_handle(handle) == 0 && load_tensor(*handle, tensor, false)) return 0;
+    if (*handle) delete_handle(*handle);
+    *handle = nullptr;
+    PyErr_Format(PyExc_TypeError, "found %R, expected a tensor", Py_TYPE(tensor));
     return -1;
   }
   Ref capsule(PyObject_CallFunctionObjArgs(torch_objects.handle_of_tensor, tensor, nullptr));
@@ -107,6 +125,7 @@ PyObject* tensor_of(void* handle) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "torch gave no tensor for a handle");
     return nullptr;
   }
+  if (wrap_tensor) return wrap_tensor(handle);
   Ref capsule(PyCapsule_New(handle, nullptr, nullptr));
   return capsule ? PyObject_CallFunctionObjArgs(torch_objects.tensor_of_handle, capsule.get(), nullptr) : nullptr;
 }
