@@ -19,11 +19,17 @@ def compile_with_litz():
     litz._C.selftest_jit()
 
 def compile_with_triton():
-    # The LLVM that libtriton.so carries, from IR to assembly; its targets are those of GPUs.
-    from triton._C.libtriton import llvm
-    llvm.init_targets()
-    assembly = llvm.translate_to_asm(IR, "nvptx64-nvidia-cuda", "sm_90", "", [], False, False, False)
+    # The LLVM that libtriton.so carries, from a kernel's source to assembly; its targets are those of GPUs, none needs to be there.
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+    kernel = triton.jit(add_one)
+    kernel.__globals__["tl"] = triton.language
+    assembly = triton.compile(ASTSource(kernel, {"x": "*i32"}), target=GPUTarget("cuda", 90, 32)).asm["ptx"]
     assert "add.s32" in assembly, assembly
+
+def add_one(x):
+    tl.store(x, tl.load(x) + 1)
 
 def compile_with_llvmlite():
     import ctypes
@@ -63,15 +69,20 @@ print("every compile was right")
 ORDERS = [order for compilers in itertools.permutations(COMPILERS) for order in (("torch", *compilers), (*compilers, "torch"))]
 
 
-def run(order):
-    return subprocess.run([sys.executable, "-c", PROGRAM, *order], capture_output=True, text=True, timeout=600)
+def run(order, folder):
+    program = folder / "program.py"  # triton reads the source of kernels from their file
+    environment = {**os.environ, "TRITON_ALWAYS_COMPILE": "1", "TRITON_CACHE_DIR": str(folder / "-".join(order))}
+    environment.pop("TRITON_INTERPRET", None)
+    return subprocess.run([sys.executable, program, *order], capture_output=True, text=True, timeout=600, env=environment)
 
 
 @pytest.fixture(scope="module")
-def processes():
+def processes(tmp_path_factory):
     """All orders, as many at a time as there are processors."""
+    folder = tmp_path_factory.mktemp("import_orders")
+    (folder / "program.py").write_text(PROGRAM)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        yield {order: pool.submit(run, order) for order in ORDERS}
+        yield {order: pool.submit(run, order, folder) for order in ORDERS}
 
 
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
