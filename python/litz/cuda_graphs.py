@@ -5,11 +5,13 @@ recording's own tensors and replays. Inputs that AOTAutograd knows to stay where
 that brings another is recorded anew. Outputs are tensors on the recording's memory: the next call with the same sizes overwrites them, and
 using one that was overwritten is an error. What cannot be recorded runs as compiled, with the reason in litz.last_report().
 
-All recordings of a device share one pool of memory: temporaries of one lie where those of another lay, outputs stay apart. Memory goes
-back to torch's allocator with the last recording.
+All recordings of a device share one pool of memory: temporaries of one lie where those of another lay, so replays follow each other. No
+temporary lies on an earlier recording's outputs; where outputs lie on an earlier one's temporaries, its replay makes using them an error.
+Memory goes back to torch's allocator with the last recording.
 """
 
 import contextlib
+import itertools
 import threading
 import weakref
 
@@ -24,9 +26,17 @@ OVERWRITTEN = (
     "this tensor is an output of a call under mode='reduce-overhead' and a later call of the same graph has overwritten it; "
     "clone() what must outlive the next call"
 )
+OVERWRITTEN_BY_ANOTHER = (
+    "this tensor is an output of a call under mode='reduce-overhead' and a call of another graph, which was recorded before, has used its "
+    "memory; clone() what must outlive that call"
+)
 GIVEN_BACK = "this tensor is an output of a call under mode='reduce-overhead' and its memory went back with the compiled graph; clone() it before"
 
 _pools = {}  # device -> weak reference to what holds the pool
+_lock = threading.Lock()  # held while anything is recorded or replayed
+_last_streams = {}  # device -> where the last replay runs
+_on_used_memory = weakref.WeakSet()  # recordings with outputs that an earlier recording overwrites
+_numbers = itertools.count()
 
 
 class _Pool:
@@ -41,6 +51,19 @@ def _pool(device):
         pool = _Pool(device)
         _pools[device] = weakref.ref(pool)
     return pool
+
+
+def _unused_ranges(pool):
+    """Where in the pool's memory no tensor lies at present: addresses of the beginning and the end."""
+    segments = [s for s in torch.cuda.memory_snapshot() if tuple(s["segment_pool_id"]) == tuple(pool.handle)]
+    blocks = [block for segment in segments for block in segment["blocks"] if block["state"] == "inactive"]
+    return [(block["address"], block["address"] + block["size"]) for block in blocks]
+
+
+def _lies_in(tensor, ranges):
+    begin = tensor.untyped_storage().data_ptr()
+    end = begin + tensor.untyped_storage().nbytes()
+    return any(begin < last and first < end for first, last in ranges)
 
 
 def recording_refusal(gm, metadata, report):
@@ -92,11 +115,16 @@ class CudaRecorder:
     """Records and replays through torch. What tests replace to run without a device."""
 
     def record(self, device, run):
-        """Records run() and returns (replay function, what run returned, what holds the memory)."""
+        """Records run() and returns (replay function, what run returned, what holds the memory, positions of the tensors among what run
+        returned that lie where temporaries of earlier recordings lay)."""
         pool = _pool(device)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.device(device):
             torch.cuda.synchronize(device)
+            # cuBLAS has a workspace for every stream, of 32 MiB or more on recent devices: this one's lies in the pool while the graph is
+            # recorded, where later recordings may use its memory, and those of other streams are made again when they are asked for.
+            torch._C._cuda_clearCublasWorkspaces()
+            unused = _unused_ranges(pool)
             with torch.cuda.stream(pool.stream):
                 graph.capture_begin(pool=pool.handle, capture_error_mode="thread_local")
                 try:
@@ -106,7 +134,9 @@ class CudaRecorder:
                         graph.capture_end()
                     raise
                 graph.capture_end()
-        return graph.replay, outputs, (graph, pool)
+            torch._C._cuda_clearCublasWorkspaces()
+        on_used = {i for i, x in enumerate(outputs) if isinstance(x, torch.Tensor) and _lies_in(x, unused)}
+        return graph.replay, outputs, (graph, pool), on_used
 
     def view(self, output):
         """Another tensor on an output's memory, with a storage of its own that does not hold it."""
@@ -138,13 +168,17 @@ class _Recording:
         self.shapes = [(x.shape, x.stride()) for x in self.inputs]
         self.addresses = [x.data_ptr() if i in static and isinstance(x, torch.Tensor) else None for i, x in enumerate(given)]
         self.held = given  # parameters too: their memory must not be given to anything else while a replay reads it
-        self.replay, self.outputs, self.memory = recorder.record(device, lambda: call(*given))
+        self.number = next(_numbers)
+        self.device = device
+        self.replay, self.outputs, self.memory, self.on_used = recorder.record(device, lambda: call(*given))
         storages = {x.untyped_storage().data_ptr() for x in given if isinstance(x, torch.Tensor)}
         for position, x in enumerate(self.outputs):
             if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() in storages and x.numel():
                 raise RuntimeError(f"output {position} shares the memory of an input")
         self.makers = [recorder.view(x) if isinstance(x, torch.Tensor) else (lambda x=x: x) for x in self.outputs]
-        self.given_out = []  # the tensors of the last replay
+        self.given_out = {}  # position -> tensor of the last replay
+        if self.on_used:
+            _on_used_memory.add(self)
 
     def fits(self, arguments):
         """Whether a call with these arguments is what was recorded."""
@@ -158,15 +192,18 @@ class _Recording:
         if self.copied:
             torch._foreach_copy_(self.inputs, [arguments[i] for i in self.copied])
         self.close(OVERWRITTEN)
+        for other in _on_used_memory:
+            if other.number > self.number and other.device == self.device:
+                other.close(OVERWRITTEN_BY_ANOTHER, other.on_used)
         self.replay()
         made = tuple(make() for make in self.makers)
-        self.given_out = [x for x in made if isinstance(x, torch.Tensor)]
+        self.given_out = {i: x for i, x in enumerate(made) if isinstance(x, torch.Tensor)}
         return made
 
-    def close(self, why):
-        for tensor in self.given_out:
-            torch._C._set_storage_access_error_msg(tensor, why)
-        self.given_out = []
+    def close(self, why, positions=None):
+        """Makes using the tensors of the last replay an error: all of them, or those at `positions`."""
+        for i in list(self.given_out if positions is None else positions & self.given_out.keys()):
+            torch._C._set_storage_access_error_msg(self.given_out.pop(i), why)
 
 
 class Recorded:
@@ -182,8 +219,6 @@ class Recorded:
         self.recordings = []
         self.seen = set()  # kinds of calls that ran once
         self.refused = False
-        self.lock = threading.Lock()
-        self.last_stream = None
         report["recordings"] = 0
         weakref.finalize(self, _close_all, self.recordings)
 
@@ -191,7 +226,7 @@ class Recorded:
         if self.refused:
             return self.call(*arguments)
         arguments = list(arguments)
-        with self.lock:
+        with _lock:
             known = next((r for r in self.recordings if r.fits(arguments)), None) or self._new_recording(arguments)
             if known is None:
                 return self.call(*arguments)
@@ -199,9 +234,10 @@ class Recorded:
                 self.recordings.remove(known)
                 self.recordings.insert(0, known)
             stream = self.recorder.stream(self.device)
-            if self.last_stream is not None and stream != self.last_stream:
-                stream.wait_stream(self.last_stream)  # the last replay still reads and writes the same tensors
-            self.last_stream = stream
+            last_stream = _last_streams.get(self.device, stream)
+            if stream != last_stream:
+                stream.wait_stream(last_stream)  # the last replay, of whichever graph, still reads and writes the same memory
+            _last_streams[self.device] = stream
             return known.run(arguments)
 
     def boxed(self, arguments):

@@ -14,6 +14,9 @@ class HostRecorder:
 
     recorded = 0
 
+    def __init__(self, on_used=()):
+        self.on_used = set(on_used)
+
     def record(self, device, run):
         HostRecorder.recorded += 1
         outputs = run()
@@ -22,7 +25,7 @@ class HostRecorder:
             for kept, fresh in zip(outputs, run()):
                 kept.copy_(fresh)
 
-        return replay, outputs, None
+        return replay, outputs, None, self.on_used
 
     def view(self, output):
         storage = output.untyped_storage()
@@ -38,9 +41,9 @@ class HostRecorder:
         return "one"
 
 
-def recorded(function, static=()):
+def recorded(function, static=(), on_used=()):
     report = dict(name="test")
-    return Recorded(function, static, torch.device("cpu"), report, HostRecorder()), report
+    return Recorded(function, static, torch.device("cpu"), report, HostRecorder(on_used)), report
 
 
 def double_and_sum(x, w):
@@ -88,6 +91,49 @@ def test_an_overwritten_output_is_an_error_and_the_last_one_is_not():
     torch.testing.assert_close(new, (x + 1) * 2 + w)
     with pytest.raises(RuntimeError, match=r"overwritten.*clone"):
         old + 1
+
+
+def test_an_output_on_memory_that_an_earlier_recording_uses_is_an_error_after_its_replay():
+    x, w = torch.randn(3, 4), torch.randn(4)
+    earlier, _ = recorded(double_and_sum)
+    later, _ = recorded(double_and_sum, on_used=[0])
+    latest, _ = recorded(double_and_sum)
+    for f in (earlier, later, latest):
+        f(x, w), f(x, w)
+    on_used, apart = later(x, w)
+    latest(x, w)
+    torch.testing.assert_close(on_used, x * 2 + w)
+    earlier(x, w)
+    with pytest.raises(RuntimeError, match=r"another graph.*clone"):
+        on_used + 1
+    torch.testing.assert_close(apart, (x * w).sum())
+    torch.testing.assert_close(later(x, w)[0], x * 2 + w)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("size", [256, 1024, 2048])
+def test_outputs_on_a_gpu_are_right_or_an_error_after_calls_of_other_graphs(size):
+    compiled = [
+        torch.compile(lambda x, w: torch.softmax((x @ w) @ w, -1).sum(0), backend="litz", mode="reduce-overhead"),
+        torch.compile(lambda x, w: torch.tanh(x) + w, backend="litz", mode="reduce-overhead"),
+        torch.compile(lambda x, w: (x @ w).relu() @ w, backend="litz", mode="reduce-overhead"),
+    ]
+    x, w = torch.randn(2, size, size, device="cuda")
+    with torch.no_grad():
+        for _ in range(3):
+            for f in compiled:
+                f(x, w)
+        for f in compiled:
+            kept = f(x, w)
+            copy = kept.clone()
+            for other in compiled:
+                if other is not f:
+                    other(x, w)
+            try:
+                assert torch.equal(kept, copy)
+            except RuntimeError as error:
+                assert "another graph" in str(error)
+            f(x, w)
 
 
 def test_an_output_whose_graph_is_gone_is_an_error():
