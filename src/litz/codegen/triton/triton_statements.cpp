@@ -180,7 +180,8 @@ std::string TritonWriter::quotient_text(const KernelStatement& s) const {
 }
 
 std::string TritonWriter::compute_text(const KernelStatement& s) const {
-  const DType dtype = s.operands.empty() ? s.instr.dtype : kernel_.values[s.operands.back()].dtype;
+  const KernelValue last = s.operands.empty() ? kNoKernelValue : s.operands.back();
+  const DType dtype = last == kNoKernelValue ? s.instr.dtype : kernel_.values[last].dtype;
   const bool is_bool = dtype == DType::kBool;
   auto at = [&](int k) { return operand(s.operands[k]); };
   auto infix = [&](const char* symbol) {
