@@ -236,6 +236,13 @@ def reductions(add):
             add(aten.count_nonzero, x, 1)
             add(aten.nansum, x, [1], True)
             add(aten.cumsum, x, 1, dtype=torch.float64)
+            for narrow in (torch.int32, torch.int8, torch.bool):
+                add(aten.sum.dim_IntList, x.to(narrow), [1], dtype=narrow)
+                add(aten.prod.dim_int, x, 1, dtype=narrow)
+                add(aten.prod, x.to(narrow), dtype=narrow)
+                if narrow != torch.bool:
+                    add(aten.cumsum, x, 1, dtype=narrow)
+                    add(aten.cumprod, x.to(narrow), 1, dtype=narrow)
             add(aten.prod.dim_int, x, 0, dtype=torch.float64)
         add(aten.sum, finite(dtype))
         add(aten.amax, finite(dtype), [])
@@ -276,12 +283,12 @@ def normalizations(add):
             add(aten.native_layer_norm, y, [8], None, None, 1e-3)
             add(aten.native_layer_norm, y, [4, 8], finite(dtype, 4, 8), None, 1e-5)
             add(aten._fused_rms_norm, y, [8], finite(dtype, 8), 1e-5)
-            for dim in (0, 2):
-                lengths = finite(dtype, *(n if d == dim else 1 for d, n in enumerate(y.shape)))
-                scaled, norms = aten._weight_norm_interface(y, lengths, dim)
-                add(aten._weight_norm_interface, y, lengths, dim)
-                add(aten._weight_norm_interface_backward, scaled, y, lengths, norms, dim)
             add(aten._fused_rms_norm, y, [4, 8], None, None)
+        for dim in (0, 2):  # contiguous: eager reads every v as if it were
+            v, g = finite(dtype, 3, 4, 8), finite(dtype, *[(3, 1, 1), None, (1, 1, 8)][dim])
+            scaled, norms = aten._weight_norm_interface(v, g, dim)
+            add(aten._weight_norm_interface, v, g, dim)
+            add(aten._weight_norm_interface_backward, scaled, v, g, norms, dim)
         if dtype != torch.float16:
             stats = (mean.to(dtype), var.to(dtype))
             for z in (x, x.contiguous(memory_format=torch.channels_last), finite(dtype, 8, 6)):

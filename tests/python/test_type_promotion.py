@@ -57,3 +57,15 @@ def test_numbers_promote_as_in_eager():
     count, wrong = refused(calls)
     assert count > 300
     assert not wrong, "\n".join(wrong[:10])
+
+
+def test_types_keep_their_names_among_the_many_loops_of_a_kernel():
+    def narrowed(x):
+        for k in range(24):
+            for dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
+                x = (x - x.amax(1, keepdim=True)).to(dtype) + k
+        return x
+
+    torch._dynamo.reset()
+    x = torch.randint(-100, 100, (4, 50))
+    assert torch.equal(torch.compile(narrowed, backend="litz", options={"fallback": "error"})(x), narrowed(x))

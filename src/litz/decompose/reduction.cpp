@@ -100,10 +100,10 @@ Replacement arg_reduction(Rewrite& r) {
 
 Replacement prod(Rewrite& r) {
   Value x = r.b.to(r.tensor("self"), r.out().dtype);
-  if (r.node.op->argument_index("dim") < 0) return {r.b.call("aten.prod.dim_int", {flattened(r, x), int64_t{0}, false})};
+  if (r.node.op->argument_index("dim") < 0) return {r.result(r.b.call("aten.prod.dim_int", {flattened(r, x), int64_t{0}, false}))};
   if (x == r.tensor("self") && !r.has("dtype")) return {};
   if (x.meta().rank() == 0) return {x};
-  return {r.b.call("aten.prod.dim_int", {x, r.dim("dim", x.meta().rank()), keepdim(r)})};
+  return {r.result(r.b.call("aten.prod.dim_int", {x, r.dim("dim", x.meta().rank()), keepdim(r)}))};
 }
 
 Argument correction(Rewrite& r) {
@@ -189,8 +189,8 @@ Replacement count_nonzero(Rewrite& r) {
 
 Replacement cumulative(Rewrite& r) {
   const Value x = r.tensor("self");
-  if (x.meta().dtype == r.out().dtype && !r.has("dtype")) return {};
-  return {r.b.call(r.node.op->name, {r.result(x), r.argument("dim")})};
+  if (x.meta().dtype == r.out().dtype) return {};
+  return {r.b.call(r.node.op->name, {r.result(x), r.argument("dim"), r.out().dtype})};
 }
 
 Replacement trace(Rewrite& r) {

@@ -130,7 +130,9 @@ void KernelWriter::write_parallel() {
 }
 
 std::string KernelWriter::open_axis(const KernelLoop& loop) {
-  std::string name = fmt::format("i{}", loops_++);
+  const int number = loops_++;
+  const bool is_type = number == 8 || number == 16 || number == 32 || number == 64;  // i8, ...
+  std::string name = fmt::format("i{}{}", number, is_type ? "_" : "");
   if (loop.has_lanes) {
     LITZ_CHECK(lanes_ == 1, "kernel {}: a loop with lanes inside another", kernel_.name);
     lanes_ = static_cast<int>(loop.step.integer());
