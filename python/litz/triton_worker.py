@@ -5,6 +5,7 @@ disk has is answered at once. For the rest a process loads Triton and forks a ch
 when stdin closes or its parent is gone.
 """
 
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -273,6 +274,8 @@ def nursery(channels, folder):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     problem = load_triton()
+    if not problem:
+        warm_up(folder)
     while len(channels) > 1:
         channel = channels.pop()
         if os.fork() == 0:
@@ -296,6 +299,27 @@ def load_triton():
     except Exception as error:
         return f"triton does not load: {type(error).__name__}: {error}"
     return None
+
+
+SMALLEST_SOURCE = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def smallest(out0):
+    tl.store(out0, 0.0)
+
+
+LAUNCH = dict(kernel=smallest, signature=["*fp32"], pointers=1, numbers=0, reports_errors=False, num_warps=1)
+"""
+
+
+def warm_up(folder):
+    """What the first compile of a process does once, done before the children are forked: Triton hashes its own files (a third of a
+    second), asks its tools for their versions and sets LLVM up. Where this fails the children's compiles say why."""
+    with contextlib.suppress(Exception):
+        compile_source(SMALLEST_SOURCE, "cuda:90", True, folder)
 
 
 def main():
