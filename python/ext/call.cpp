@@ -59,11 +59,7 @@ int read_argument(PyObject* object, Py_ssize_t position, uint8_t need, litz_call
 
 PyObject* output_object(const litz_call_output& output, PyObject* const* arguments, PyObject* results) {
   switch (output.kind) {
-    case LITZ_OUT_TENSOR: {
-      PyObject* tensor = tensor_of(output.tensor);
-      release_handle(output.tensor);
-      return tensor;
-    }
+    case LITZ_OUT_TENSOR: return take_tensor(output.tensor);
     case LITZ_OUT_ARGUMENT: return Py_NewRef(arguments[output.index]);
     case LITZ_OUT_SAME_AS: return Py_NewRef(PyTuple_GetItem(results, output.index));
     case LITZ_OUT_INT: return PyLong_FromLongLong(output.integer);

@@ -75,6 +75,8 @@ PyObject* initialise(PyObject* self, PyObject* settings);
 int handle_of(PyObject* tensor, void** handle);
 /// New reference to the tensor object of a handle, which stays the caller's.
 PyObject* tensor_of(void* handle);
+/// The same, and the handle is given up.
+PyObject* take_tensor(void* handle);
 void release_handle(void* handle);
 inline bool is_tensor(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);

@@ -13,7 +13,9 @@ namespace {
 // torch 2.14 and later.
 int (*tensor_from_pyobject)(void* object, void** handle) = nullptr;
 int (*tensor_to_pyobject)(void* handle, void* type, void** object) = nullptr;
-// torch 2.11 to 2.13, which have no C function for it: a handle is an at::Tensor*, and these functions of their libtorch_python take one.
+// A handle is an at::Tensor*, and these functions of libtorch_python take one. The first moves out of it, which saves counting references
+// to and fro, a tenth of a microsecond for every result; the others are for torch 2.11 to 2.13, which have no C function.
+PyObject* (*move_tensor)(void* tensor) = nullptr;  // THPVariable_Wrap(at::TensorBase&&)
 // Where they are missing, `handle_of_tensor` and `tensor_of_handle` of the settings do the same through Python.
 PyObject* (*wrap_tensor)(const void* tensor) = nullptr;                           // THPVariable_Wrap(const at::TensorBase&)
 bool (*load_tensor)(void* tensor, PyObject* object, bool may_convert) = nullptr;  // pybind11's type_caster<at::Tensor>::load
@@ -85,6 +87,7 @@ PyObject* initialise(PyObject*, PyObject* settings) {
     return PyErr_Format(PyExc_ImportError, "%s is not loaded in this process", cpu_library ? python_path : cpu_path);
   find(python_library, cpu_library, "torch_tensor_from_pyobject", tensor_from_pyobject);
   find(python_library, cpu_library, "torch_tensor_to_pyobject", tensor_to_pyobject);
+  find(python_library, nullptr, "_Z16THPVariable_WrapON2at10TensorBaseE", move_tensor);
   if (!tensor_to_pyobject) {
     find(python_library, nullptr, "_Z16THPVariable_WrapRKN2at10TensorBaseE", wrap_tensor);
     find(python_library, nullptr, "_ZN8pybind116detail11type_casterIN2at6TensorEvE4loadENS_6handleEb", load_tensor);
@@ -128,6 +131,12 @@ PyObject* tensor_of(void* handle) {
   if (wrap_tensor) return wrap_tensor(handle);
   Ref capsule(PyCapsule_New(handle, nullptr, nullptr));
   return capsule ? PyObject_CallFunctionObjArgs(torch_objects.tensor_of_handle, capsule.get(), nullptr) : nullptr;
+}
+
+PyObject* take_tensor(void* handle) {
+  PyObject* object = move_tensor ? move_tensor(handle) : tensor_of(handle);
+  delete_handle(handle);
+  return object;
 }
 
 void release_handle(void* handle) { delete_handle(handle); }
