@@ -60,6 +60,21 @@ def coarse_tanh(a):
 
 
 @triton.jit
+def coarse_erf(a):
+    """Within 2e-6 of the value and of 1 - |value|: for kernels whose results are narrower. A tail as a power of two, a short series near 0."""
+    t = tl.minimum(tl.abs(a), 4.0, propagate_nan=tl.PropagateNan.ALL)
+    p = tl.fma(t, 0.0002872279659429308, -0.004471878007380095)
+    p = tl.fma(p, t, 0.032536580783686084)
+    p = tl.fma(p, t, -0.15119466095376066)
+    p = tl.fma(p, t, -0.9175682529335747)
+    p = tl.fma(p, t, -1.62800594049765)
+    tail = 1.0 - tl.exp2(p * t)
+    square = a * a
+    series = tl.fma(tl.fma(square, 0.11035100722619795, -0.37606824921141624), square, 1.1283789648610107)
+    return tl.where(t < 0.25, series * a, tl.where(a < 0, -tail, tail))
+
+
+@triton.jit
 def relu(a):
     return tl.where((a > 0) | (a != a), a, tl.zeros_like(a))
 
@@ -118,12 +133,18 @@ def maximum(a, b):
 @triton.jit
 def least(a, b):
     """NaN if either is; of two zeros either: what a reduction keeps."""
-    return tl.where((a < b) | (a != a), a, b)
+    if a.dtype == tl.float32:
+        return tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)
+    else:
+        return tl.where((a < b) | (a != a), a, b)
 
 
 @triton.jit
 def greatest(a, b):
-    return tl.where((a > b) | (a != a), a, b)
+    if a.dtype == tl.float32:
+        return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+    else:
+        return tl.where((a > b) | (a != a), a, b)
 
 
 @triton.jit
@@ -324,11 +345,18 @@ def nextafter(a, b):
 
 
 @triton.jit
+def _four_words(seed, counter):
+    low = (counter & 0xFFFFFFFF).to(tl.uint32)
+    high = (counter >> 32).to(tl.uint32)
+    return tl.philox(seed, low, high, tl.zeros_like(low), tl.zeros_like(low))
+
+
+@triton.jit
 def random_uint(seed, offset):
-    low = (offset & 0xFFFFFFFF).to(tl.uint32)
-    high = (offset >> 32).to(tl.uint32)
-    word, _, _, _ = tl.philox(seed, low, high, tl.zeros_like(low), tl.zeros_like(low))
-    return word
+    """Word offset % 4 of the four for the counter offset / 4. Threads hold neighbours, whose equal counters the compiler sees."""
+    w0, w1, w2, w3 = _four_words(seed, offset >> 2)
+    lane = offset & 3
+    return tl.where(lane < 2, tl.where(lane == 0, w0, w1), tl.where(lane == 2, w2, w3))
 
 
 # ---- indices ----
@@ -486,6 +514,18 @@ def log_sum_exp_step(m, s, v):
     """(m, s) stands for s * exp(m); v is added."""
     larger = greatest(m, v)
     return larger, s * exp_difference(m, larger) + exp_difference(v, larger)
+
+
+@triton.jit
+def max_and_exp_sum_step(m, s, v):
+    """m and s stand for a maximum and a sum of exp(value - m) over lanes; the last dimension of v is added to each lane.
+
+    Lanes that saw nothing but -inf have the sum 0; with a maximum of inf the sum is NaN, as if the maximum had come first.
+    """
+    larger = greatest(m, tl.reduce(v, len(v.shape) - 1, greatest))
+    base = tl.where(larger == float("-inf"), 0.0, larger)
+    terms = tl.exp(v - tl.expand_dims(base, len(v.shape) - 1))
+    return larger, s * tl.exp(m - base) + tl.reduce(terms, len(v.shape) - 1, _add)
 
 
 @triton.jit

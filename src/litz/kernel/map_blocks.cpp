@@ -203,7 +203,8 @@ int64_t loop_values(const KernelPlan& plan) {
 }
 
 int pointwise_block(const KernelPlan& plan, int64_t elements) {
-  int64_t block = elements >= 1 << 20 ? 1024 : elements >= 1 << 17 ? 512 : 256;
+  int64_t block = elements >= 1 << 22 ? 2048 : elements >= 1 << 20 ? 1024 : elements >= 1 << 17 ? 512 : 256;
+  if (loop_values(plan) > 40) block = std::min<int64_t>(block, 1024);
   if (loop_values(plan) > 80) block = std::min<int64_t>(block, 512);
   return static_cast<int>(std::min(block, power_of_two_at_least(elements)));
 }

@@ -31,11 +31,12 @@ std::string TritonWriter::identity(const Accumulator& a) const {
   return python_literal(reduction_identity(kind, a.dtype), a.dtype);
 }
 
-std::string TritonWriter::shape_of(const Accumulator& a, int accumulator) const {
+std::string TritonWriter::shape_of(const Accumulator& a, int accumulator, int64_t at_once, std::string_view last) const {
   std::vector<std::string> sizes(static_cast<size_t>(rank_), "1");
   for (const KernelLoop* loop : accumulators_[accumulator].lanes_at_init)
     sizes[dimension_.at(loop)] = block_names_.contains(loop) ? block_name(*loop) : "1";
-  for (const KernelLoop* loop : a.lanes) sizes[dimension_.at(loop)] = fmt::format("{}", loop->step.integer());
+  for (const KernelLoop* loop : a.lanes) sizes[dimension_.at(loop)] = fmt::format("{}", loop->step.integer() / at_once);
+  if (!last.empty()) sizes.emplace_back(last);
   std::string text;
   for (const std::string& size : sizes) text += (text.empty() ? "" : ", ") + size;
   return "[" + text + "]";
@@ -45,6 +46,12 @@ void TritonWriter::write_init(const KernelStatement& s) {
   if (is_product(s.accumulator)) return line("{} = tl.zeros([YBLOCK, XBLOCK], tl.float32)", kernel_.accumulators[s.accumulator].name);
   if (accumulators_[s.accumulator].is_direct) return;
   const Accumulator& a = kernel_.accumulators[s.accumulator];
+  if (const ExpSum* e = exp_sum_of(s.accumulator)) {
+    if (e->sum == s.accumulator) return;
+    const std::string lanes = shape_of(a, s.accumulator, e->at_once);
+    line("{} = tl.full({}, float(\"-inf\"), tl.float32)", a.name, lanes);
+    return line("{} = tl.full({}, 0.0, tl.float32)", kernel_.accumulators[e->sum].name, lanes);
+  }
   const std::string shape = shape_of(a, s.accumulator);
   const char* type = triton_type(a.dtype);
   if (a.kind == ReductionKind::kWelford) {
@@ -60,6 +67,7 @@ void TritonWriter::write_init(const KernelStatement& s) {
 }
 
 void TritonWriter::write_update(const KernelStatement& s) {
+  if (const ExpSum* e = exp_sum_of(s.accumulator)) return write_exp_sum_update(*e);
   const Accumulator& a = kernel_.accumulators[s.accumulator];
   const ReductionKind kind = kind_of(a);
   const bool direct = accumulators_[s.accumulator].is_direct;
@@ -177,6 +185,10 @@ void TritonWriter::write_finish(const KernelStatement& s) {
                                      : fmt::format("{0}_sum * tl.exp({0} - {1})", a.name, value_text_[s.result]);
     define(s.result + 1, reduced(a, "reduce_sum", terms));
     return;
+  }
+  if (const ExpSum* e = exp_sum_of(s.accumulator); e && e->sum == s.accumulator) {
+    const std::string& m = kernel_.accumulators[e->maximum].name;
+    return define(s.result, reduced(a, "reduce_sum", fmt::format("{} * tl.exp({} - {})", a.name, m, value_text_[e->m])));
   }
   static constexpr const char* kFunctions[] = {"reduce_sum", "reduce_prod", "reduce_min", "reduce_max",
                                                "reduce_any", "reduce_all",  "reduce_xor"};

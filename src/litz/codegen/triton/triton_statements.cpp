@@ -242,7 +242,7 @@ std::string TritonWriter::compute_text(const KernelStatement& s) const {
     case Op::kLog: return call("tl.log");
     case Op::kSin: return call("tl.sin");
     case Op::kCos: return call("tl.cos");
-    case Op::kErf: return call("tl.erf");
+    case Op::kErf: return call(is_coarse_ && dtype == DType::kFloat32 ? "lt.coarse_erf" : "tl.erf");
     default: return call(fmt::format("lt.{}", op_text(s.instr.op)).c_str());  // under its own name in triton_ops.py
   }
 }

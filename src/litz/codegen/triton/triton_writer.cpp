@@ -97,6 +97,7 @@ void TritonWriter::plan() {
   Loops lanes, loops;
   plan_body(kernel_.body, lanes, loops);
   if (tile_) find_product();
+  find_exp_sums(kernel_.body);
   for_each_statement(kernel_.body, [&](const KernelStatement& s) {
     if (s.offset) is_wide_ |= !fits_int32(s.offset);
     if (s.instr.expr && s.instr.op == Op::kIndexExpr) is_wide_ |= !fits_int32(s.instr.expr);
@@ -170,7 +171,9 @@ void TritonWriter::write_head() {
 
 int TritonWriter::warps() const {
   if (tile_) return tile_->warps;
-  const auto wanted = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, block_elements_ / 256))));
+  // Two accesses of 16 bytes by a thread hide more of the arithmetic than two threads.
+  const int64_t elements_of_warp = kernel_.accumulators.empty() && rank_ == 1 && block_elements_ >= 2048 ? 512 : 256;
+  const auto wanted = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, block_elements_ / elements_of_warp))));
   return std::clamp(wanted, 1, block_elements_ >= 8192 ? 16 : 8);
 }
 
@@ -262,6 +265,7 @@ void TritonWriter::write_body(const std::vector<KernelStatement>& body) {
 
 void TritonWriter::write_loop(const KernelLoop& loop) {
   if (tile_) return write_product_loop(loop);
+  if (std::ranges::any_of(exp_sums_, [&](const ExpSum& e) { return e.second == &loop; })) return;  // within the first
   if (!loop.has_lanes) {
     const std::string name = fmt::format("k{}", next_loop_++);
     line("for {} in range(0, {}):", is_wide_ ? name + "_step" : name, index_.text(loop.extent));

@@ -70,12 +70,27 @@ class TritonWriter {
   void write_product_loop(const KernelLoop& loop);
   bool is_product(int accumulator) const { return tile_ && accumulator == product_.accumulator; }
 
+  // triton_exp_sums.cpp
+  struct ExpSum {
+    const KernelLoop *first, *second;
+    int maximum, sum;   // accumulators
+    KernelValue m;      // the maximum over the row
+    KernelValue value;  // of which the first loop takes the maximum
+    int64_t at_once;    // values that one step of a lane takes
+  };
+  void find_exp_sums(const std::vector<KernelStatement>& body);
+  bool can_gather(const KernelLoop& loop, int accumulator, ReductionKind kind) const;
+  int64_t values_at_once(const KernelLoop& loop) const;
+  const ExpSum* exp_sum_of(int accumulator) const;
+  void write_exp_sum_update(const ExpSum& e);
+
   // triton_accumulators.cpp
   void write_init(const KernelStatement& s);
   void write_update(const KernelStatement& s);
   void write_finish(const KernelStatement& s);
   std::string identity(const Accumulator& a) const;
-  std::string shape_of(const Accumulator& a, int accumulator) const;
+  /// Of its state, or with `at_once` values in a lane; `last`: one more dimension.
+  std::string shape_of(const Accumulator& a, int accumulator, int64_t at_once = 1, std::string_view last = "") const;
   std::string reduced(const Accumulator& a, const std::string& function, std::string value) const;
 
   const Kernel& kernel_;
@@ -101,6 +116,7 @@ class TritonWriter {
     bool is_direct = true;  // one update, in no loop of its own: the state is the value
   };
   std::vector<AccumulatorPlan> accumulators_;
+  std::vector<ExpSum> exp_sums_;
   std::vector<std::string> value_text_;
   std::vector<const KernelStatement*> constant_;  // of values that are constants
   std::vector<bool> is_dirty_;                    // parameters stored to since the last barrier
