@@ -141,6 +141,7 @@ Refused fuse_stage(CompileState& s) {
   if (facts.execution == ExecutionModel::kGridOfBlocks) {
     options.min_parallel = 8 * facts.multiprocessors;  // that many programs fill it
     options.rows_may_differ = false;
+    options.slow_may_wait = false;
   } else {
     options.max_bytes_between_loops = facts.l2_bytes / 2;
     options.lanes = facts.vector_bytes / 4;

@@ -58,6 +58,11 @@ bool is_heavy(Op op) {
   return work_of(op) >= kHeavyWork;
 }
 
+bool is_slow(Op op) {
+  constexpr double kSlowWork = 20;
+  return work_of(op) >= kSlowWork;
+}
+
 namespace {
 
 struct Counter : UniformHandler<Counter, int> {

@@ -15,5 +15,7 @@ BodyCost cost(const Body& body);
 double work_of(Op op);
 /// Takes as long as a transcendental function or a division of integers.
 bool is_heavy(Op op);
+/// Takes several times as long as exp where arithmetic is wide: argument reduction, branches, long series.
+bool is_slow(Op op);
 
 }  // namespace litz

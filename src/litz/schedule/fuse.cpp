@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "litz/loop/cost.h"
 #include "litz/loop/dependences.h"
 #include "litz/schedule/group_mapping.h"
 #include "litz/symbolic/size_hint.h"
@@ -81,6 +82,10 @@ bool walks_one_length(const JoinedMembers& joined) {
     length = own;
   }
   return true;
+}
+
+bool is_slow(const Operation& op) {
+  return std::ranges::any_of(op.body.instrs, [](const Instr& i) { return litz::is_slow(i.op); });
 }
 
 /// Groups and the edges between them while they are being joined.
@@ -271,6 +276,10 @@ class Fuser {
       return refuse(a, b, fmt::format("{} independent iterations for {} elements, alone {} and {}", pieces, work, of_first, of_second));
     if (!options_.rows_may_differ && pieces < std::max(of_first, of_second) && !walks_one_length(*joined))
       return refuse(a, b, fmt::format("rows of several lengths in each of {} iterations, alone {} and {}", pieces, of_first, of_second));
+    if (!options_.slow_may_wait && pieces < std::max(of_first, of_second))
+      for (const auto& m : joined->members)
+        if (m.local_axes.empty() && is_slow(*m.operation))
+          return refuse(a, b, fmt::format("{} is slow, and every thread of a program would compute it", m.operation->name));
     const int64_t limit = options_.max_bytes_between_loops;
     if (const int64_t between = bytes_between_loops(*joined, options_.lanes, limit, context_); between > limit)
       return refuse(a, b, fmt::format("{} bytes pass between their loops in each iteration, limit {}", between, limit));

@@ -18,6 +18,7 @@ struct InlineCost {
   int reads = 0;
   int instructions = 0;
   bool is_heavy = false;
+  bool is_slow = false;
 };
 
 /// Divisions are repeated as simple ops are.
@@ -29,6 +30,7 @@ InlineCost body_cost(const Body& body) {
   for (const Instr& i : body.instrs) {
     cost.reads += i.op == Op::kLoad;
     cost.is_heavy |= is_heavy_to_repeat(i.op);
+    cost.is_slow |= is_slow(i.op);
   }
   return cost;
 }
@@ -91,6 +93,8 @@ std::optional<std::string> refuse_inlining(const Operation& producer, const Read
     const int64_t repeats = points(reader->axes) / std::max<int64_t>(1, points(producer.axes));
     if (gathers && repeats >= limits.max_gather_repeats)
       return fmt::format("{} would repeat each gather {} times, limit {}", reader->name, repeats, limits.max_gather_repeats);
+    if (cost.is_slow && repeats > limits.max_slow_repeats && points(producer.axes) > 1)
+      return fmt::format("{} would repeat each slow value {} times, limit {}", reader->name, repeats, limits.max_slow_repeats);
     const InlineCost into = body_cost(reader->body);
     const int copies = static_cast<int>(loads.size());
     if (into.reads + copies * (cost.reads - 1) > limits.max_reads)

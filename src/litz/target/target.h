@@ -26,16 +26,17 @@ struct TargetFacts {
   int multiprocessors = 1;
   int64_t shared_bytes = 0;  // kGridOfBlocks: scratch of one block
   bool has_atomics = false;
-  int64_t matrix_row_bytes = 1;  // matrix products whose rows are no multiple of it take slow paths of the library
+  int64_t matrix_row_bytes = 1;       // matrix products whose rows are no multiple of it take slow paths of the library
 };
 
 struct InlineLimits {
   int max_users = 8;   // of a producer that is copied into every user
   int max_reads = 24;  // of a body after inlining
   int max_instructions = 400;
-  int max_repeated_reads = 4;  // of a producer with several users
-  int max_gather_repeats = 8;  // how often a consumer may repeat each gather of an inlined producer
-  int max_heavy_users = 1;     // users of a producer with expensive ops (exp, erf, division): more means it is kept
+  int max_repeated_reads = 4;                   // of a producer with several users
+  int max_gather_repeats = 8;                   // how often a consumer may repeat each gather of an inlined producer
+  int64_t max_slow_repeats = int64_t{1} << 40;  // how often a consumer may repeat each value of a producer with slow ops (cos, erf, pow)
+  int max_heavy_users = 1;                      // users of a producer with expensive ops (exp, erf, division): more means it is kept
 };
 
 class Target {

@@ -35,6 +35,7 @@ class CudaTarget : public Target {
   InlineLimits inline_limits() const override {
     InlineLimits limits;
     limits.max_heavy_users = 4;  // arithmetic is cheaper than memory
+    limits.max_slow_repeats = 8;
     return limits;
   }
 
