@@ -80,6 +80,9 @@ TEST(Scalar, SpecialFunctionsHaveTheirKnownValues) {
 
 TEST(Scalar, PhiloxGivesTheKnownAnswer) {
   EXPECT_EQ(philox_uint(0, 0), 0x6627e8d5u);  // the published vector for counter 0, key 0
+  EXPECT_EQ(philox_uint(0, 1), 0xe169c58du);  // the other words of the same counter
+  EXPECT_EQ(philox_uint(0, 2), 0xbc57ac4cu);
+  EXPECT_EQ(philox_uint(0, 3), 0x9b00dbd8u);
   EXPECT_EQ(philox_uint(-1, -1) == philox_uint(0, 0), false);
 }
 

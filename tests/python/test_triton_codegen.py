@@ -64,10 +64,29 @@ def cumprod_and_sum(x):
     return y, y.sum()
 
 
+def rotary(x, frequencies):
+    angles = torch.arange(x.shape[2], device=x.device)[:, None] * frequencies
+    angles = torch.cat([angles, angles], -1)
+    half = x.shape[-1] // 2
+    return x * angles.cos() + torch.cat([-x[..., half:], x[..., :half]], -1) * angles.sin()
+
+
+def long_rows_with_edges():
+    """Rows with -inf here and there, with nothing else, with inf, with NaN, and one that grows."""
+    x = r(5, 9001)
+    x[0, ::3] = -INF
+    x[1] = -INF
+    x[2, 4000] = INF
+    x[3, 8999] = NAN
+    x[4] = torch.linspace(-300, 300, 9001)
+    return (x,)
+
+
 def huge_rows():
     return 8.5e37 + 1e36 * r(3, 64), torch.ones(64), SHIFT
 
 
+SEED = -0x123456789ABCDEF  # what programs that draw one get
 INF, NAN = float("inf"), float("nan")
 SHIFT = torch.linspace(-1, 1, 64)
 EDGES = torch.tensor([NAN, INF, -INF, 7.5, -7.5, 0.0, -0.0, 6.0], dtype=torch.float64)
@@ -132,6 +151,11 @@ PROGRAMS = {
     "silu_bf16": (lambda x: F.silu(x) + torch.sigmoid(x).reciprocal(), lambda: (r(300, dtype=BF16),)),
     "tanh_bf16": (lambda x: torch.tanh(x * 0.02) * torch.tanh(x), lambda: (r(300, dtype=BF16),)),
     "buckets_bf16": (lambda x, w: w[torch.log2(x / 3.0).floor().long()], lambda: (torch.tensor([3.0, 6.0, 12.0, 24.0, 48.0]), r(6, 8, dtype=BF16))),
+    "gelu_bf16": (lambda x: F.gelu(x), lambda: (torch.linspace(-6, 6, 3001).bfloat16(),)),
+    "erf_f16": (lambda x: torch.erf(x), lambda: (torch.cat([torch.linspace(-5, 5, 2000), EDGES.float() * 1e-3, EDGES.float()]).half(),)),
+    "cross_entropy_long": (lambda x, t: F.cross_entropy(x, t), lambda: (r(3, 9001), torch.tensor([5, 9000, -100]))),
+    "softmax_of_edges_long": (lambda x: torch.softmax(x, -1), long_rows_with_edges),
+    "rotary": (rotary, lambda: (r(2, 4, 9, 8), torch.linspace(0.01, 1, 4))),
     "max_pool": (lambda x: F.max_pool2d(x, 3, 2, 1), lambda: (r(2, 3, 9, 9),)),
 }  # fmt: skip
 
@@ -141,12 +165,33 @@ LIBRARY_PROGRAMS = {
     "floor_division_float64": (lambda x, y: torch.div(x, y, rounding_mode="floor"), lambda: (EDGES.repeat(8), EDGES.repeat_interleave(8))),
 }
 
+def kept(seed, count, share):
+    """Which elements dropout keeps: word k % 4 of Philox 4x32-10 at counter k / 4 is not below the share."""
+    words = []
+    for counter in range((count + 3) // 4):
+        c, key = [counter, 0, 0, 0], [seed % 2**32, seed // 2**32 % 2**32]
+        for _ in range(10):
+            p, q = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+            c = [q >> 32 ^ c[1] ^ key[0], q % 2**32, p >> 32 ^ c[3] ^ key[1], p % 2**32]
+            key = [(key[0] + 0x9E3779B9) % 2**32, (key[1] + 0xBB67AE85) % 2**32]
+        words += c
+    return torch.tensor(words[:count]) >= round(share * 2**32)
+
+
+# Programs that draw a seed, here SEED; what they keep is known.
+RANDOM_PROGRAMS = {
+    "dropout_add": (lambda x, y: F.dropout(x, 0.25, training=True) + y, lambda: (torch.full((37, 41), 3.0), torch.ones(37, 41))),
+    "dropout_mask": (lambda x: torch.native_dropout(x, 0.5, True), lambda: (torch.full((3, 5, 7), -1.5),)),
+}
+
 # What is right where eager on a CPU depends on its instruction set.
 EXPECTED = {
     "lesser_zero": torch.tensor([-INF, -INF, -INF, INF]),
     "lesser_zero_bf16": torch.tensor([-INF, -INF, -INF, INF]).bfloat16(),
     "greater_zero": torch.tensor([INF, INF, -INF, INF]),
     "layer_norm_of_huge_rows": SHIFT.expand(3, 64),  # the variance is infinite
+    "dropout_add": kept(SEED, 37 * 41, 0.25).reshape(37, 41) * 4.0 + 1.0,
+    "dropout_mask": (kept(SEED, 105, 0.5).reshape(3, 5, 7) * -3.0, kept(SEED, 105, 0.5).reshape(3, 5, 7)),
 }
 
 
@@ -168,7 +213,7 @@ def capture(function, inputs):
     return seen["gm"], [x.detach() for x in seen["inputs"]]
 
 
-TENSOR = re.compile(r"\b(?:[a-z]+\d*|bf16|bool)\[[^\]]*\](?: strides \[[^\]]*\])?(?: offset \d+)?")
+TENSOR = re.compile(r"\b(?:[a-z]+\d*|bf16|bool)\[[^\]]*\](?: strides \[[^\]]*\])?(?: offset (?:\d+|\[[^\]]*\]))?")
 
 
 def gpu_text(gm):
@@ -197,6 +242,7 @@ def save_cases(folder, programs):
             source=_C.run_text(text, "generate_code"),
             wrapper=_C.run_text(text, "build_wrapper"),
             inputs=given,
+            seed=SEED,
             expected=EXPECTED[name] if name in EXPECTED else function(*inputs),
         )
         torch.save(case, folder / f"{name}.pt")
@@ -215,8 +261,14 @@ def test_kernels_in_the_interpreter_give_what_eager_gives(sources):
     assert not failures, "\n".join(f"{k}: {v}" for k, v in failures.items())
 
 
+def test_random_numbers_depend_on_seed_and_place_alone(tmp_path):
+    save_cases(tmp_path, RANDOM_PROGRAMS)
+    failures = run("interpret", tmp_path, TRITON_INTERPRET="1")
+    assert not failures, "\n".join(f"{k}: {v}" for k, v in failures.items())
+
+
 def test_kernels_compile_for_every_architecture_without_a_gpu(sources, tmp_path):
-    save_cases(sources, LIBRARY_PROGRAMS)
+    save_cases(sources, LIBRARY_PROGRAMS | RANDOM_PROGRAMS)
     failures = run("compile", sources, *TARGETS, TRITON_CACHE_DIR=str(tmp_path))
     assert not failures, "\n".join(f"{k}: {v}" for k, v in failures.items())
 

@@ -92,7 +92,9 @@ Refused pack_weights_stage(CompileState& s) {
 }
 
 Refused lower_graph_stage(CompileState& s) {
-  auto loops = lower_graph(*s.graph, LoweringOptions{});
+  LoweringOptions options;
+  options.draws_random_numbers = s.options.numerics != "strict" && s.device->target().facts().draws_random_numbers;
+  auto loops = lower_graph(*s.graph, options);
   if (!loops) return Unsupported{loops.reason()};
   s.loops = std::move(*loops);
   return {};

@@ -302,7 +302,8 @@ void write_element(const Scalar& value, void* address) {
 }
 
 uint32_t philox_uint(int64_t seed, int64_t offset) {
-  uint32_t c0 = static_cast<uint32_t>(offset), c1 = static_cast<uint32_t>(static_cast<uint64_t>(offset) >> 32), c2 = 0, c3 = 0;
+  const auto counter = static_cast<uint64_t>(offset >> 2);
+  uint32_t c0 = static_cast<uint32_t>(counter), c1 = static_cast<uint32_t>(counter >> 32), c2 = 0, c3 = 0;
   uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(static_cast<uint64_t>(seed) >> 32);
   for (int round = 0; round < 10; ++round) {
     uint64_t p0 = uint64_t{0xD2511F53} * c0, p1 = uint64_t{0xCD9E8D57} * c2;
@@ -314,7 +315,8 @@ uint32_t philox_uint(int64_t seed, int64_t offset) {
     k0 += 0x9E3779B9;
     k1 += 0xBB67AE85;
   }
-  return c0;
+  const uint32_t words[] = {c0, c1, c2, c3};
+  return words[offset & 3];
 }
 
 }  // namespace litz

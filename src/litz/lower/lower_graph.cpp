@@ -14,7 +14,7 @@ const std::unordered_map<std::string_view, LoweringFunction>& table() {
     auto* map = new std::unordered_map<std::string_view, LoweringFunction>;
     for (auto entries :
          {pointwise_lowerings(), cast_lowerings(), reduction_lowerings(), scan_lowerings(), view_lowerings(), movement_lowerings(),
-          indexing_lowerings(), scatter_lowerings(), factory_lowerings(), pool_lowerings(), library_lowerings()})
+          indexing_lowerings(), scatter_lowerings(), factory_lowerings(), random_lowerings(), pool_lowerings(), library_lowerings()})
       for (const LoweringEntry& e : entries) LITZ_CHECK(map->emplace(e.op, e.function).second, "{} has two lowerings", e.op);
     return map;
   }();
@@ -136,7 +136,7 @@ std::optional<Unsupported> Lowering::lower_node(const Node& node) {
     LITZ_CHECK(program_->operations.size() == operations, "{} refused after it had emitted operations: {}", node.op->name, result.reason());
     reason = result.reason();
   }
-  bool is_expected = !forced && it == table().end() && (node.op->is_random || node.op->has_effect || is_attention(node.op->name));
+  bool is_expected = !forced && (node.op->is_random || (it == table().end() && (node.op->has_effect || is_attention(node.op->name))));
   if (!is_expected) program_->fallbacks.push_back({node.op->name, reason});
   set_results(node, extern_call(node, {}));
   return std::nullopt;

@@ -16,6 +16,8 @@ namespace litz {
 struct LoweringOptions {
   /// Ops ("aten.tanh") that go to the dispatcher even though they could be lowered: to find which op is wrong.
   std::vector<std::string> extern_ops;
+  /// Dropout draws numbers in generated code, with a seed from the framework's generator; otherwise eager's numbers are the result.
+  bool draws_random_numbers = false;
 };
 
 /// Unsupported: the whole graph is not taken (it writes a tensor in a way that loop IR does not express).

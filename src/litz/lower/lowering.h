@@ -30,6 +30,7 @@ std::span<const LoweringEntry> movement_lowerings();
 std::span<const LoweringEntry> indexing_lowerings();
 std::span<const LoweringEntry> scatter_lowerings();
 std::span<const LoweringEntry> factory_lowerings();
+std::span<const LoweringEntry> random_lowerings();
 std::span<const LoweringEntry> pool_lowerings();
 std::span<const LoweringEntry> library_lowerings();
 
@@ -43,6 +44,7 @@ class Lowering {
 
   ExprContext& context() { return *graph_.context; }
   LoopProgram& program() { return *program_; }
+  const LoweringOptions& options() const { return options_; }
   Expr integer(int64_t v) { return context().integer(v); }
 
   /// The tensor as it is now: of the newest version of its buffer.

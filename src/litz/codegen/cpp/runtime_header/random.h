@@ -28,10 +28,15 @@ LITZ_INLINE FourWords<Rebind<V, u32>> philox(V seed, V offset) {
   }
   return {c0, c1, c2, c3};
 }
-/// The first of the four.
+/// Word offset % 4 of those for the counter offset / 4: neighbours can share the work.
 template <class V>
 LITZ_INLINE Rebind<V, u32> random_uint(V seed, V offset) {
-  return philox(seed, offset).c0;
+  using U = Rebind<V, u32>;
+  const auto words = philox(seed, (V)(offset >> 2));
+  const U lane = convert<u32>(as<u64>(offset));
+  const U odd = 0u - (U)(lane & 1u), high = 0u - (U)((U)(lane >> 1) & 1u);
+  const U low_pair = words.c0 ^ (U)((U)(words.c0 ^ words.c1) & odd), high_pair = words.c2 ^ (U)((U)(words.c2 ^ words.c3) & odd);
+  return low_pair ^ (U)((U)(low_pair ^ high_pair) & high);
 }
 
 }  // namespace litz
