@@ -24,6 +24,21 @@ def _native_ops():
     return found
 
 
+def _times(size, factor):
+    return size * int(factor) if factor.is_integer() else torch.sym_int(size * factor)
+
+
+def _with_sizes(op, x, output_size, *rest):
+    """An upsampling op that is told sizes or factors, as the op that is told both: torch's own rewriting of the one into the other in C++
+    knows no symbolic sizes. `rest`: whether corners are aligned, where the op asks, and the factors."""
+    *rest, factors = rest
+    if (output_size is None) == (factors is None):
+        return op._op_dk(DispatchKey.CompositeImplicitAutograd, x, output_size, *rest, factors)  # to complain
+    spatial = x.shape[2:]
+    sizes = output_size if factors is None else [_times(n, f) for n, f in zip(spatial, factors)]
+    return getattr(torch.ops.aten, op._opname).default(x, sizes, *rest, *(factors or [None] * len(spatial)))
+
+
 _ATTENTION = torch.ops.aten.scaled_dot_product_attention.default
 
 
@@ -56,10 +71,14 @@ def native_ops():
         for key in _KEYS:
             if key in op.py_kernels:
                 removed.append((op, key, op.py_kernels.pop(key)))
+        if op._overloadname == "vec":
+            op.py_kernels[composite] = functools.partial(_with_sizes, op)
         op._dispatch_cache.clear()
     try:
         yield
     finally:
+        for op in _native_ops():
+            op.py_kernels.pop(composite, None)
         for op, key, kernel in removed:
             op.py_kernels[key] = kernel
             op._dispatch_cache.clear()
