@@ -132,7 +132,7 @@ def measure() -> dict:
     launch = (many["call_us"] - few["call_us"]) / (many["launches"] - few["launches"])
     bare = bare_launch_us()
     return dict(
-        name="launch_us", litz=launch, bare=bare, over_bare=launch - bare, allocation=allocation_us(),
+        litz=launch, bare=bare, over_bare=launch - bare, allocation=allocation_us(),
         one_kernel_call_alone=least_us(repeat(one, x), 400), programs=rows)  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def main() -> int:
     import triton
 
     result = dict(date=time.strftime("%Y-%m-%d"), command=" ".join(sys.argv), cores=os.cpu_count(), gpu=torch.cuda.get_device_name(),
-                  torch=torch.__version__, triton=triton.__version__, litz=litz.__version__, **measure())  # fmt: skip
+                  torch=torch.__version__, triton=triton.__version__, litz=litz.__version__, launch_us=measure())  # fmt: skip
     print(json.dumps(result, indent=1))
     if options.out:
         with open(options.out, "w") as file:
