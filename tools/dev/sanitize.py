@@ -63,7 +63,7 @@ def main():
     programs = names()
     result = {"programs": len(programs)}
     for tool in [None, *options.tools.split(",")]:
-        command = ["compute-sanitizer", "--tool", tool] if tool else []
+        command = ["compute-sanitizer", "--tool", tool, "--launch-timeout", "600"] if tool else []
         outputs, seconds = run_shared(command, programs, options.processes, options.seconds)
         verdict = judge(outputs, tool)
         result[tool or "alone"] = dict(verdict, seconds=round(seconds))

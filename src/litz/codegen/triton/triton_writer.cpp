@@ -171,6 +171,10 @@ void TritonWriter::write_head() {
 
 int TritonWriter::warps() const {
   if (tile_) return tile_->warps;
+  const bool is_alone =
+      std::ranges::none_of(kernel_.body, [](const KernelStatement& s) { return s.kind == KernelOp::kLoop && s.loop->is_parallel; });
+  // One program has a multiprocessor for itself: the more threads, the more accesses are on their way.
+  if (is_alone) return static_cast<int>(std::clamp<int64_t>(block_elements_ / 128, 1, 32));
   // Two accesses of 16 bytes by a thread hide more of the arithmetic than two threads.
   const int64_t elements_of_warp = kernel_.accumulators.empty() && rank_ == 1 && block_elements_ >= 2048 ? 512 : 256;
   const auto wanted = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, block_elements_ / elements_of_warp))));
