@@ -19,7 +19,8 @@ import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OLDEST_TRITON = (3, 6)
-MOST_WARPS = 16
+MOST_WARPS = 16  # that spilling kernels are given
+MOST_THREADS = 1024  # of a block
 SHARED_BYTES = {"cuda:80": 163 << 10, "cuda:87": 163 << 10, "cuda:90": 227 << 10, "cuda:100": 227 << 10, "cuda:103": 227 << 10}
 LEAST_SHARED_BYTES = 64 << 10  # of any other target
 SIZED, FRAME_SIZE = 4, 0x11  # of the entries of .nv.info
@@ -76,7 +77,8 @@ def compile_source(source, target, aligned, folder):
         options = dict(num_warps=num_warps, num_stages=launch.get("num_stages", 1), enable_fp_fusion=launch.get("fuses_products", False))
         return triton.compile(ASTSource(function, signature, {}, attributes), target=gpu_target(target), options=options)
 
-    compiled = least_spilling(compile_with, launch["num_warps"])
+    most_warps = MOST_THREADS // gpu_target(target).warp_size
+    compiled = least_spilling(compile_with, min(launch["num_warps"], most_warps))
     if compiled.metadata.shared > (most := SHARED_BYTES.get(target, LEAST_SHARED_BYTES)):
         raise RuntimeError(f"{compiled.metadata.name} needs {compiled.metadata.shared} bytes of shared memory, a block of {target} has at most {most}")
     image = compiled.asm.get("cubin") or compiled.asm["hsaco"]
