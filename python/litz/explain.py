@@ -13,9 +13,9 @@ def explain(model, *args, options=None, **kwargs):
     reports = []
 
     def entry(gm, example_inputs):
-        start = len(backend._reports)
+        before = list(backend._reports)  # only the latest are kept
         made = backend.backend_entry(gm, example_inputs, options=options)
-        reports.extend(backend._reports[start:])
+        reports.extend(r for r in backend._reports if not any(r is old for old in before))
         return made
 
     torch._dynamo.reset()

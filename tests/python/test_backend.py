@@ -113,6 +113,13 @@ def test_explain_tells_of_graphs_breaks_and_calls():
     assert explanation.total("kernels") == sum(r["kernels"] for r in explanation.reports)
 
 
+def test_explain_tells_of_its_graphs_however_many_came_before():
+    for k in range(70):
+        torch._dynamo.reset()
+        torch.compile(lambda x, k=k: x + k, backend="litz")(torch.ones(3))
+    assert len(litz.explain(lambda x: x * 2, torch.ones(3)).reports) == 1
+
+
 def run_script(source, **environment):
     import os
 

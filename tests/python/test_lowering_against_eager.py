@@ -379,8 +379,8 @@ def test_every_lowered_op_is_compared_with_eager():
     names = {op_name(f) for f, _, _ in direct_samples()}
     for dtype in (torch.float32, torch.int64, torch.bool):
         names |= {case.key[0] for case in opinfo_cases(dtype)}
-    # Writes are tested on golden texts and whole models.
-    assert not lowered_ops() - names - LIBRARY - {"aten.copy_"}
+    # Writes are tested on golden texts and whole models, numbers that are drawn where kernels for GPUs are.
+    assert not lowered_ops() - names - LIBRARY - {"aten.copy_", "aten.native_dropout"}
 
 
 @pytest.mark.parametrize("func, args", [
