@@ -25,12 +25,16 @@ os.environ.setdefault("TRITON_CACHE_DIR", tempfile.mkdtemp())
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", tempfile.mkdtemp())
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+if __name__ == "__main__":
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the modules of this folder are the package `benchmarks`
+
 import torch  # noqa: E402
 import torch._dynamo  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 import litz  # noqa: E402
-from benchmarks import bandwidth  # noqa: E402
+from benchmarks import bandwidth, machine  # noqa: E402
+from benchmarks.models import cast  # noqa: E402
 
 try:
     torch._dynamo.register_backend(litz.backend_entry, name="litz")
@@ -211,15 +215,19 @@ def one_kernel_calls():
     return dict(name="one_kernel_call_us", **times)
 
 
+def model_on_gpu(name):
+    """The model and its inputs, in bfloat16, with the same weights every time."""
+    torch.manual_seed(0)
+    module, inputs = MODELS[name]()
+    fill_zeros(module)
+    return cast(module.cuda().eval(), inputs, BF16)
+
+
 def run_model(name, with_peer, with_graphs):
     torch._dynamo.reset()
     gc.collect()
     torch.cuda.empty_cache()
-    torch.manual_seed(0)
-    module, inputs = MODELS[name]()
-    fill_zeros(module)
-    module = module.cuda().eval().to(BF16)
-    inputs = {k: v.to(BF16) if v.is_floating_point() else v for k, v in inputs.items()}
+    module, inputs = model_on_gpu(name)
 
     @torch.no_grad()
     def step(f, given=inputs):
@@ -311,9 +319,7 @@ def main():
         print(table(options.table))
         return 0
     start = time.perf_counter()
-    import triton
-
-    result = dict(date=time.strftime("%Y-%m-%d"), command=" ".join(sys.argv), cores=os.cpu_count(), gpu=torch.cuda.get_device_name(), torch=torch.__version__, triton=triton.__version__, litz=litz.__version__, units=[], models=[])
+    result = dict(machine.describe_gpu(), units=[], models=[])
 
     def record(section, name, run):
         if time.perf_counter() - start > options.budget:

@@ -21,13 +21,9 @@ BACKENDS = ("aot_eager", "litz", "litz_again", "inductor")
 def child(model: str, backend: str) -> dict:
     import torch
 
-    from benchmarks.bench_cuda import MODELS, fill_zeros
+    from benchmarks.bench_cuda import model_on_gpu
 
-    torch.manual_seed(0)
-    module, inputs = MODELS[model]()
-    fill_zeros(module)
-    module = module.cuda().eval().to(torch.bfloat16)
-    inputs = {k: v.to(torch.bfloat16) if v.is_floating_point() else v for k, v in inputs.items()}
+    module, inputs = model_on_gpu(model)
 
     @torch.no_grad()
     def step(f):
@@ -83,15 +79,11 @@ def main() -> int:
     if options.child:
         print("RESULT " + json.dumps(child(*options.child)), flush=True)
         return 0
-    import torch
-    import triton
-
-    import litz
+    from benchmarks import machine
     from benchmarks.bench_cuda import MODELS
 
     start = time.perf_counter()
-    result = dict(date=time.strftime("%Y-%m-%d"), command=" ".join(sys.argv), cores=os.cpu_count(), gpu=torch.cuda.get_device_name(),
-                  torch=torch.__version__, triton=triton.__version__, litz=litz.__version__, at_once=options.at_once, models=[])  # fmt: skip
+    result = dict(machine.describe_gpu(), at_once=options.at_once, models=[])
 
     def run(model):
         if time.perf_counter() - start > options.budget:

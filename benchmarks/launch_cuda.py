@@ -20,11 +20,6 @@ import torch._dynamo
 
 import litz
 
-try:
-    torch._dynamo.register_backend(litz.backend_entry, name="litz")
-except Exception:  # an installed wheel has registered it
-    pass
-
 EMPTY_KERNEL = b"""
 .version 7.0
 .target sm_80
@@ -140,10 +135,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out")
     options = parser.parse_args()
-    import triton
+    from benchmarks import machine
 
-    result = dict(date=time.strftime("%Y-%m-%d"), command=" ".join(sys.argv), cores=os.cpu_count(), gpu=torch.cuda.get_device_name(),
-                  torch=torch.__version__, triton=triton.__version__, litz=litz.__version__, launch_us=measure())  # fmt: skip
+    result = dict(machine.describe_gpu(), launch_us=measure())
     print(json.dumps(result, indent=1))
     if options.out:
         with open(options.out, "w") as file:
@@ -152,4 +146,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the modules of this folder are the package `benchmarks`
     sys.exit(main())

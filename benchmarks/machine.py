@@ -6,6 +6,8 @@ import importlib.metadata
 import os
 import platform
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 
@@ -28,6 +30,17 @@ def _version(package: str) -> str | None:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
+
+
+def describe_gpu() -> dict:
+    """The same for a measurement on a GPU, with the command that was given."""
+    import torch
+    import triton
+
+    import litz
+
+    return dict(date=time.strftime("%Y-%m-%d"), command=" ".join(sys.argv), cores=os.cpu_count(), gpu=torch.cuda.get_device_name(),
+                torch=torch.__version__, triton=triton.__version__, litz=litz.__version__)  # fmt: skip
 
 
 def describe() -> dict:
