@@ -16,12 +16,6 @@ constexpr int kCascadeTerms = 128;  // additions in a row before a partial sum m
 
 uint64_t mix(uint64_t h, uint64_t v) { return (h ^ (v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2))) * 0xff51afd7ed558ccdull; }
 
-bool same_statement(const KernelStatement& a, const KernelStatement& b) {
-  return a.kind == b.kind && a.operands == b.operands && a.instr.op == b.instr.op && a.instr.dtype == b.instr.dtype &&
-         a.instr.number == b.instr.number && a.instr.expr == b.instr.expr && a.instr.buffer == b.instr.buffer && a.memory == b.memory &&
-         a.offset == b.offset && a.instr.message == b.instr.message;
-}
-
 uint64_t hash_statement(const KernelStatement& s) {
   uint64_t h = mix(static_cast<uint64_t>(s.kind), static_cast<uint64_t>(s.instr.op) * 64 + static_cast<uint64_t>(s.instr.dtype));
   for (KernelValue v : s.operands) h = mix(h, static_cast<uint64_t>(v));
@@ -205,7 +199,8 @@ class TreeEmitter {
     const uint64_t hash = hash_statement(statement);
     auto [first, last] = scope.known.equal_range(hash);
     for (auto it = first; it != last; ++it) {
-      if (same_statement((*scope.body)[it->second.position], statement)) return it->second.value;
+      const KernelStatement& known = (*scope.body)[it->second.position];
+      if (known.operands == statement.operands && same_but_for_operands(known, statement)) return it->second.value;
     }
     const KernelValue value = new_value(dtype, level);
     statement.result = value;

@@ -9,6 +9,12 @@
 
 namespace litz {
 
+bool same_but_for_operands(const KernelStatement& a, const KernelStatement& b) {
+  return a.kind == b.kind && a.instr.op == b.instr.op && a.instr.dtype == b.instr.dtype && a.instr.number == b.instr.number &&
+         a.instr.expr == b.instr.expr && a.instr.buffer == b.instr.buffer && a.memory == b.memory && a.offset == b.offset &&
+         a.instr.message == b.instr.message;
+}
+
 void for_each_statement(const std::vector<KernelStatement>& body, const std::function<void(const KernelStatement&)>& visit) {
   for (const KernelStatement& statement : body) {
     visit(statement);

@@ -6,6 +6,9 @@
 
 namespace litz {
 
+/// Whether two statements compute the same, or load from the same place, where their operands are the same.
+bool same_but_for_operands(const KernelStatement& a, const KernelStatement& b);
+
 /// Every statement, outer before inner, in order; loop statements before their bodies.
 void for_each_statement(const std::vector<KernelStatement>& body, const std::function<void(const KernelStatement&)>& visit);
 

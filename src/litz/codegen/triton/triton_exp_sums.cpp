@@ -6,7 +6,6 @@
 //   for r: sum = sum + exp(f(r) - m)
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "litz/codegen/triton/triton_writer.h"
 #include "litz/kernel/tree_passes.h"
@@ -19,11 +18,6 @@ constexpr int64_t kBytesAtOnce = 16;
 bool is_pure(const KernelStatement& s) {
   return s.kind == KernelOp::kLoad ||
          (s.kind == KernelOp::kCompute && s.instr.op != Op::kAssertTrue && s.instr.op != Op::kCheckIndex && s.instr.op != Op::kIndirect);
-}
-
-bool is_same(const KernelStatement& a, const KernelStatement& b, const std::vector<KernelValue>& operands_of_b) {
-  return a.kind == b.kind && a.instr.op == b.instr.op && a.instr.dtype == b.instr.dtype && a.instr.number == b.instr.number &&
-         a.instr.expr == b.instr.expr && a.memory == b.memory && a.offset == b.offset && a.operands == operands_of_b;
 }
 
 /// The update in which the body ends, with nothing but pure statements before it.
@@ -42,7 +36,8 @@ bool adds_exp_of_difference(const KernelLoop& first, KernelValue x, const Kernel
     std::vector<KernelValue> operands = s.operands;
     for (KernelValue& v : operands)
       if (auto it = known.find(v); it != known.end()) v = it->second;
-    auto same = std::ranges::find_if(first.body, [&](const KernelStatement& other) { return is_same(other, s, operands); });
+    auto same = std::ranges::find_if(
+        first.body, [&](const KernelStatement& other) { return other.operands == operands && same_but_for_operands(other, s); });
     if (same != first.body.end()) known[s.result] = same->result;
     else if (s.instr.op == Op::kSub && operands == std::vector{x, m}) difference = s.result;
     else if (s.instr.op == Op::kExp && operands[0] == difference) exponential = s.result;
