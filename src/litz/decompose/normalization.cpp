@@ -168,9 +168,9 @@ Replacement functional_batch_norm(Rewrite& r) {
 
 /// Every dimension but the one that the op names.
 std::vector<int64_t> every_other(Rewrite& r, Value v) {
-  const int64_t rank = v.meta().rank(), dim = r.integer("dim") < 0 ? r.integer("dim") + rank : r.integer("dim");
+  const size_t rank = v.meta().rank();
   std::vector<int64_t> dims = range(0, rank);
-  std::erase(dims, dim);
+  std::erase(dims, r.dim("dim", rank));
   return dims;
 }
 

@@ -5,7 +5,6 @@
 #include "litz/lower/lowering.h"
 
 namespace litz {
-
 namespace {
 
 constexpr std::string_view kDrawSeed =
@@ -23,13 +22,6 @@ Buffer* draw_seed(Lowering& lowering, const Node& node, const Device& device) {
   return seed;
 }
 
-/// Row-major position of an element.
-Expr position(Lowering& lowering, std::span<const Expr> index, std::span<const Expr> sizes) {
-  Expr out = lowering.integer(0);
-  for (size_t d = 0; d < index.size(); ++d) out = out * sizes[d] + index[d];
-  return out;
-}
-
 LoweringResult lower_dropout(Lowering& lowering, const Node& node) {
   if (!lowering.options().draws_random_numbers) return unsupported("random numbers are eager's");
   const Argument& share = node.argument("p");
@@ -41,7 +33,7 @@ LoweringResult lower_dropout(Lowering& lowering, const Node& node) {
   const auto least = static_cast<int64_t>(std::llround(std::ldexp(p, 32)));  // of the words that keep an element
   auto keeps = [&](BodyBuilder& b, std::span<const Expr> index) {
     const Expr first = lowering.integer(0);
-    const ValueId offset = b.index_expr(position(lowering, index, node.outputs[0].sizes));
+    const ValueId offset = b.index_expr(flatten(lowering.context(), index, node.outputs[0].sizes));
     const ValueId word = b.random_uint(lowering.load(b, seed, std::span(&first, 1)), offset);
     return b.op(Op::kGe, {word, b.constant(DType::kUInt32, Number::of(std::min<int64_t>(least, UINT32_MAX)))});
   };
