@@ -256,7 +256,9 @@ class ConvolutionCall {
         stride_(arguments_[3], frame),
         padding_(arguments_[4], frame),
         dilation_(arguments_[5], frame),
+        transposed_(std::get<bool>(arguments_[6])),
         output_padding_(arguments_[7], frame),
+        groups_(std::get<int64_t>(arguments_[8])),
         input_(torch.layout(tensor_at(frame, 0))),
         weight_(torch.layout(tensor_at(frame, 1))) {
     if (std::holds_alternative<TensorArg>(arguments_[2])) bias_ = torch.layout(tensor_at(frame, 2));
@@ -265,21 +267,17 @@ class ConvolutionCall {
   bool is_empty() const { return count(input_.sizes) == 0 || count(weight_.sizes) == 0; }
 
   Tensor run() {
-    const bool transposed = std::get<bool>(arguments_[6]);
-    const int64_t channels = weight_.sizes[0];  // of the result, in a plain convolution
-    const bool splits = !transposed && groups() == 1;
-    const int64_t together = splits ? std::clamp<int64_t>(kWeightElements / (count(weight_.sizes) / channels), 1, channels) : channels;
-    for (int64_t begin = 0; begin < channels; begin += together)
-      channels_of(splits, begin, std::min(together, channels - begin), transposed);
+    const int64_t channels = weight_.sizes[0];
+    const int64_t together = splits_ ? std::clamp<int64_t>(kWeightElements / (count(weight_.sizes) / channels), 1, channels) : channels;
+    for (int64_t begin = 0; begin < channels; begin += together) channels_of(begin, std::min(together, channels - begin));
     return std::move(result_);
   }
 
  private:
-  int64_t groups() const { return std::get<int64_t>(arguments_[8]); }
-
-  void channels_of(bool splits, int64_t begin, int64_t size, bool transposed) {
+  /// `size` channels of the result; where they are not split all of them, which `weight_` may order otherwise.
+  void channels_of(int64_t begin, int64_t size) {
     const Tensor weight = torch_.widened(weight_, at(weight_, 0, begin), with(weight_.sizes, 0, size));
-    const Tensor bias = !bias_.base ? Tensor() : splits ? torch_.widened(bias_, {begin}, {size}) : torch_.widened(bias_);
+    const Tensor bias = !bias_.base ? Tensor() : splits_ ? torch_.widened(bias_, {begin}, {size}) : torch_.widened(bias_);
     TensorHandle bias_handle = bias.get();
     const int64_t images = input_.sizes[0];
     int64_t together = 1;  // until the first says how large its result is
@@ -288,16 +286,16 @@ class ConvolutionCall {
       const Tensor wide = torch_.widened(input_, at(input_, 0, image), with(input_.sizes, 0, next - image));
       TensorHandle made = nullptr;
       check(f_(wide.get(), weight.get(), bias_handle ? &bias_handle : nullptr, stride_.values, stride_.size, padding_.values, padding_.size,
-               dilation_.values, dilation_.size, transposed, output_padding_.values, output_padding_.size, groups(), &made));
+               dilation_.values, dilation_.size, transposed_, output_padding_.values, output_padding_.size, groups_, &made));
       const Tensor piece(torch_.api, made);
       const Layout from = torch_.layout(made);
       if (!result_.get()) {  // laid out as its first piece
         Dimensions sizes = with(from.sizes, 0, images);
-        if (splits) sizes[1] = weight_.sizes[0];
+        if (splits_) sizes[1] = weight_.sizes[0];
         result_ = torch_.empty(sizes, Torch::packed(sizes, from.strides), dtype_);
       }
       Dimensions place = at(from, 0, image);
-      if (splits) place[1] = begin;
+      if (splits_) place[1] = begin;
       torch_.copy(torch_.part(torch_.layout(result_.get()), place, from.sizes).get(), made);
       if (image == 0) together = std::max<int64_t>(1, kImageElements / (count(input_.sizes) / images + count(from.sizes)));
     }
@@ -307,7 +305,11 @@ class ConvolutionCall {
   const Convolution f_;
   const DType dtype_;
   const ExternArgs& arguments_;
-  const ShortList stride_, padding_, dilation_, output_padding_;
+  const ShortList stride_, padding_, dilation_;
+  const bool transposed_;
+  const ShortList output_padding_;
+  const int64_t groups_;
+  const bool splits_ = !transposed_ && groups_ == 1;  // whether the first dimension of the weight is the channels of the result
   Layout input_, weight_, bias_;
   Tensor result_;
 };

@@ -19,8 +19,7 @@ struct FuseOptions {
   int64_t min_parallel = 4;                            // that many
   int64_t max_bytes_between_loops = int64_t{1} << 62;  // what an iteration may keep between loops of its own: a cache, if there is one
   int lanes = 1;                                       // iterations that a vector handles at once
-  bool slow_may_wait =
-      true;  // whether slow ops may stand before a longer loop in an iteration: all threads of a program would compute them
+  bool slow_may_wait = true;    // whether a longer loop may follow slow ops; in a program of a grid all threads would compute them
   bool rows_may_differ = true;  // whether an iteration may walk rows of several lengths; a program of a grid holds one row
 };
 
