@@ -22,7 +22,7 @@ def interpretable(source):
 
 
 def run(request, folder):
-    """Results of the library's way, the widest and the smallest tile on the same tensors, and what is exact."""
+    """Results of the library's way, and of the widest tile with the factors computed before it and in it; and what is exact."""
     torch.manual_seed(0)
     tensors = []
     for dtype, sizes, strides in request["tensors"]:
@@ -32,8 +32,12 @@ def run(request, folder):
     written = last_written(first)
     exact = library([t.double() for t in tensors], first, folder)
     results = {}
-    for candidate in (first, request["candidates"][1], request["candidates"][-1]):
-        tensors[written].fill_(float("nan"))
+    others = request["candidates"][1:]
+    kinds = [[c for c in others if ("computed" in c["name"]) == computed] for computed in (False, True)]
+    computed = {step["tensors"][-1] for step in first["steps"][:-1] if "source" in step}
+    for candidate in (first, *[kind[0] for kind in kinds if kind]):
+        for number in (written, *computed):
+            tensors[number].fill_(float("nan"))
         for step in candidate["steps"]:
             if "call" in step:
                 views = [tensors[t].as_strided(sizes, strides, offset) for t, sizes, strides, offset in step["views"]]
@@ -47,19 +51,22 @@ def run(request, folder):
 
 def last_written(candidate):
     """The tensor that the last step writes: kernels name what they write last."""
-    return candidate["steps"][-1]["tensors"][-1]
+    last = candidate["steps"][-1]
+    return last["out"] if "call" in last else last["tensors"][-1]
 
 
 def library(tensors, candidate, folder):
-    """The product in float64, then the kernel that reads it in float32: nothing is rounded to narrow floats between."""
-    call, kernel = candidate["steps"]
-    views = [tensors[t].as_strided(sizes, strides, offset) for t, sizes, strides, offset in call["views"]]
-    product = torch.addmm(*views) if len(views) == 3 else views[0] @ views[1]
+    """Every step in float32 or wider: nothing is rounded to narrow floats between."""
     wide = [t.float() for t in tensors]
-    wide[call["out"]] = torch.empty_strided(tensors[call["out"]].shape, tensors[call["out"]].stride()).copy_(product)
-    source = kernel["source"].replace("tl.bfloat16", "tl.float32").replace("tl.float16", "tl.float32")
-    launch = triton_worker.load_source(source, folder).LAUNCH
-    launch["kernel"][(kernel["range"],)](*[wide[t] for t in kernel["tensors"]])
+    for step in candidate["steps"]:
+        if "call" in step:
+            views = [wide[t].double().as_strided(sizes, strides, offset) for t, sizes, strides, offset in step["views"]]
+            exact = getattr(torch, step["call"].removeprefix("aten."))(*views)
+            wide[step["out"]] = torch.empty_strided(exact.shape, tensors[step["out"]].stride()).copy_(exact)
+            continue
+        source = step["source"].replace("tl.bfloat16", "tl.float32").replace("tl.float16", "tl.float32")
+        launch = triton_worker.load_source(source, folder).LAUNCH
+        launch["kernel"][(step["range"],)](*[wide[t] for t in step["tensors"]])
     return wide[last_written(candidate)].double()
 
 
@@ -77,7 +84,7 @@ def main(how):
                 continue
             for candidate in request["candidates"][1:]:
                 try:
-                    image, facts = triton_worker.compile_source(candidate["steps"][0]["source"], how, True, folder)
+                    image, facts = triton_worker.compile_source(candidate["steps"][-1]["source"], how, True, folder)
                     if not image or facts[1] > 227 << 10:
                         failures.append(f"{name}: {candidate['name']}: {facts[1]} bytes of shared memory")
                 except Exception as error:

@@ -29,6 +29,15 @@ PROGRAMS = {
     "relu of a product": (lambda x, w: (x @ w).relu(), lambda: (r(512, 640), r(640, 512))),
     "a residual": (lambda x, w, b, y: F.linear(x, w, b) + y, lambda: (r(512, 512), r(512, 512) / 23, r(512), r(512, 512, seed=1))),
     "sizes that no tile divides": (lambda x, w, b, s: F.silu(F.linear(x, w, b)) * s, lambda: (r(520, 524), r(504, 524) / 23, r(504), r(520, 504, seed=1))),
+    "a batch": (lambda a, b: torch.bmm(a, b).relu(), lambda: (r(7, 256, 320), r(7, 320, 264) / 18)),
+    "a batch with a bias": (lambda c, a, b: F.silu(torch.baddbmm(c, a, b)), lambda: (r(8, 1, 256), r(8, 256, 256), r(8, 256, 256) / 16)),
+    "a batch of two sizes": (lambda a, b: F.gelu(a @ b) * 0.5, lambda: (r(2, 4, 256, 256), r(2, 4, 256, 256) / 16)),
+    "a product by itself": (torch.bmm, lambda: (r(7, 256, 320).half(), (r(7, 320, 264) / 18).half())),
+    "a computed factor": (lambda x, g, w: F.silu(g) * x @ w, lambda: tuple(t.half() for t in (r(512, 512), r(512, 512, seed=1), r(512, 512) / 23))),
+    "a computed factor and what follows": (lambda x, w, b: F.linear(x * 2 + 1, w, b).relu(), lambda: (r(512, 512), r(512, 512) / 23, r(512))),
+    "factors whose padding is not zero": (lambda x, w: x.cos() @ w.cos(), lambda: (r(512, 524).half(), r(524, 520).half())),
+    "one factor for both": (lambda x: (y := F.gelu(x)) @ y.T, lambda: (r(512, 512).half(),)),
+    "a factor of rows alone": (lambda x, w: x.expand(512, 524) @ w, lambda: (r(512, 1).half(), r(524, 520).half())),
     "half": (lambda x, w, b: torch.sigmoid(F.linear(x, w, b)), lambda: tuple(t.half() for t in (r(512, 512), r(512, 512) / 23, r(512)))),
 }  # fmt: skip
 
@@ -77,7 +86,7 @@ def test_every_candidate_gives_what_the_library_gives(requests):
 
 @pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "cuda:100"])
 def test_every_candidate_compiles_without_a_gpu(requests, target):
-    failures = runner(target, {name: requests[name] for name in ("gelu of a linear layer", "sizes that no tile divides")})
+    failures = runner(target, {name: requests[name] for name in ("gelu of a linear layer", "sizes that no tile divides", "a batch", "factors whose padding is not zero")})
     assert not failures, failures
 
 
@@ -92,18 +101,48 @@ def test_the_fastest_candidate_is_taken():
     assert "tl.dot" not in _C.run_text(text, "generate_code", "mode=default")
 
 
-def test_a_product_that_others_read_stays_a_call():
+def kernels_of(source):
+    return [part.split("\n", 1)[1] for part in ("\n" + source).split("LAUNCH = dict(")[:-1]]
+
+
+def test_what_others_read_too_is_stored():
+    """The product may be tiled, what reads it is a kernel of its own."""
     cases = {
         "returned": lambda x, w: ((y := x @ w), y.relu()),
         "read twice": lambda x, w: ((y := x @ w).relu() @ w) + (y @ w),
         "summed": lambda x, w: (x @ w).relu().sum(-1),
-        "alone": lambda x, w: x @ w,
+        "a factor that is returned": lambda x, w: ((y := x.relu()), y @ w),
     }
     for name, function in cases.items():
-        _, source, _ = compiled(function, (r(512, 512), r(512, 512)), tiles_first)
-        assert name == "read twice" or "tl.dot" not in source, name
-    _, source, _ = compiled(lambda x, w: (x @ w).relu(), (r(512, 512, dtype=torch.float32), r(512, 512, dtype=torch.float32)), tiles_first)
-    assert "tl.dot" not in source
+        requests, source, _ = compiled(function, (r(512, 512), r(512, 512)), tiles_first)
+        kernels = kernels_of(source)
+        assert any("tl.dot" in k for k in kernels) and any("lt.relu(" in k for k in kernels), name
+        assert name == "read twice" or not any("tl.dot" in k and "lt.relu(" in k for k in kernels), name
+        assert not any("computed" in c["name"] for c in requests[0]["candidates"]), name
+
+
+def test_a_factor_is_computed_in_the_kernel_where_that_is_faster():
+    function, inputs = PROGRAMS["a computed factor"]
+    _, apart, _ = compiled(function, inputs(), lambda name: 2.0 if name == "library" else 3.0 if "computed" in name else 1.0)
+    assert ["tl.dot" in k for k in kernels_of(apart)] == [False, True]
+    _, joined, _ = compiled(function, inputs(), lambda name: 1.0 if "computed" in name else 2.0)
+    assert ["tl.dot" in k for k in kernels_of(joined)] == [True]
+
+
+def test_a_factor_is_not_written_while_others_read_it():
+    """Another program of the grid reads what this one would write: what replaces a factor is written elsewhere, then copied."""
+    _, _, text = compiled(lambda x, w: x.copy_((x @ w).relu()), (r(512, 512), r(512, 512)), tiles_first)
+    plan = _C.run_text(text, "plan_memory", "mode=max-autotune")
+    assert plan.count("call ") == 1 and "copy %arg0_1_0 <-" in plan
+
+
+def test_products_of_float32_and_small_ones_stay_calls():
+    def source_of(size, dtype):
+        return compiled(lambda x, w: (x @ w).relu(), (r(size, size, dtype=dtype), r(size, size, dtype=dtype)), tiles_first)[1]
+
+    assert "tl.dot" not in source_of(512, torch.float32)
+    assert "tl.dot" not in source_of(256, BF16)
+    assert "tl.dot" in source_of(512, BF16)
 
 
 def test_times_are_kept_for_the_same_work_alone(tmp_path, monkeypatch, requests):

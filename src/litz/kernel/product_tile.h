@@ -1,6 +1,7 @@
 #pragma once
-// A matrix product as a kernel of its own: the group's product (a sum over one axis of factors that vary over one of the two outer axes
-// each) and what follows it element by element, on tiles of the result that stay in registers.
+// A matrix product as a kernel of its own: the group's product (a sum over one axis of factors that vary over one of the last two outer
+// axes each) and what follows it element by element, on tiles of the result that stay in registers. With three outer axes the first one
+// counts the matrices of a batch.
 //
 //   outer i < M, j < N: sum over r < K of a[i, r] * b[r, j]; gelu      ->   y < M step 128; x < N step 128 { r < K step 64 { .. } gelu }
 #include "litz/kernel/kernel.h"
@@ -17,7 +18,7 @@ struct ProductTile {
 /// "128x128x64, 8 warps, 3 stages".
 std::string to_text(const ProductTile& tile);
 
-/// The first member is the product, the others are pointwise over the same two axes. Targets that run a grid of blocks.
+/// The first member is the product, the others are pointwise over the same outer axes. Targets that run a grid of blocks.
 std::unique_ptr<Kernel> build_product_kernel(const FusedGroup& group, const Schedule& schedule, const Target& target,
                                              const KernelOptions& options, const ProductTile& tile);
 

@@ -8,6 +8,11 @@
 #include "litz/support/check.h"
 
 namespace litz {
+namespace {
+
+bool is_even(const KernelLoop& loop) { return loop.extent.as_integer() && loop.extent.integer() % loop.step.integer() == 0; }
+
+}  // namespace
 
 /// sum += cast(left) * cast(right), where left varies over the rows and right over the columns.
 void TritonWriter::find_product() {
@@ -23,12 +28,11 @@ void TritonWriter::find_product() {
   product_.accumulator = update->accumulator;
   const KernelStatement* factor = definition[update->operands[0]];
   LITZ_CHECK(factor->kind == KernelOp::kCompute && factor->instr.op == Op::kMul, "{}: the sum is not of products", kernel_.name);
-  product_.hidden.push_back(factor->result);
   auto narrow = [&](KernelValue v) {
     const KernelStatement* s = definition[v];
-    if (s->kind == KernelOp::kCompute && s->instr.op == Op::kCast) product_.hidden.push_back(v), v = s->operands[0];
-    LITZ_CHECK(definition[v]->kind == KernelOp::kLoad, "{}: a factor is computed", kernel_.name);
-    return v;
+    LITZ_CHECK(s->kind == KernelOp::kCompute && s->instr.op == Op::kCast && dtype_bytes(kernel_.values[s->operands[0]].dtype) == 2,
+               "{}: a factor is no narrow float", kernel_.name);
+    return s->operands[0];
   };
   product_.left = narrow(factor->operands[0]);
   product_.right = narrow(factor->operands[1]);
@@ -38,13 +42,50 @@ void TritonWriter::find_product() {
 }
 
 /// Programs go through the tiles in groups of rows, so that those that run together read few rows and columns.
-void TritonWriter::write_product_grid(const KernelLoop& rows, const KernelLoop& columns) {
+void TritonWriter::write_product_grid(const Loops& loops) {
+  const KernelLoop &rows = *loops[loops.size() - 2], &columns = *loops.back();
   line("tiles_y: tl.constexpr = {}", index_.text(ceil_div(rows.extent, rows.step)));
   line("tiles_x: tl.constexpr = {}", index_.text(ceil_div(columns.extent, columns.step)));
+  if (loops.size() == 3) {
+    line("z = program // (tiles_y * tiles_x)");
+    line("program = program % (tiles_y * tiles_x)");
+  }
   line("first_y = program // (8 * tiles_x) * 8");
   line("group_y = tl.minimum(tiles_y - first_y, 8)");
   line("y_start = (first_y + program % (8 * tiles_x) % group_y) * YBLOCK");
   line("x_start = program % (8 * tiles_x) // group_y * XBLOCK");
+}
+
+/// What a factor is computed from in the loop, and the factor as a whole block: the summed axis is a row of the left one and a column
+/// of the right one. Behind the axis's end it must be 0 whatever it is computed from: infinity times the other factor's 0 is NaN.
+void TritonWriter::write_factor(const KernelLoop& loop, KernelValue factor, const std::string& summed, const std::string& shape) {
+  const KernelStatement* definition = nullptr;
+  std::vector<bool> is_needed(kernel_.values.size());
+  is_needed[factor] = true;
+  for (auto s = loop.body.rbegin(); s != loop.body.rend(); ++s) {
+    if (s->result == kNoKernelValue || !is_needed[s->result]) continue;
+    for (KernelValue v : s->operands)
+      if (v != kNoKernelValue) is_needed[v] = true;
+    for (Expr e : {s->offset, s->instr.expr}) {
+      for (Expr symbol : e ? free_symbols(e) : std::vector<Expr>()) {
+        for (const KernelStatement& other : loop.body)
+          if (other.kind == KernelOp::kCompute && other.instr.op == Op::kIndirect && other.instr.expr == symbol)
+            is_needed[other.result] = true;
+      }
+    }
+  }
+  names_[&loop] = summed;
+  index_.bind(loop.axis, summed);
+  for (const KernelStatement& s : loop.body) {
+    if (s.result == kNoKernelValue || !is_needed[s.result]) continue;
+    write_statement(s);
+    if (s.result == factor) definition = &s;
+  }
+  const bool is_loaded = definition && definition->kind == KernelOp::kLoad && kernel_.values[factor].varies.size() == 2;
+  if (is_loaded) return;
+  const std::string whole = fmt::format("tl.broadcast_to({}, {})", operand(factor), shape);
+  const DType dtype = kernel_.values[factor].dtype;
+  define(factor, is_even(loop) ? whole : fmt::format("tl.where({}_in, {}, {})", summed, whole, typed_literal(Number::of(0.0), dtype)));
 }
 
 void TritonWriter::write_product_loop(const KernelLoop& loop) {
@@ -52,25 +93,15 @@ void TritonWriter::write_product_loop(const KernelLoop& loop) {
   line("RBLOCK: tl.constexpr = {}", loop.step.integer());
   line("for r_start in range(0, {}, RBLOCK):", index_.text(loop.extent));
   ++depth_;
-  const bool is_even = loop.extent.as_integer() && loop.extent.integer() % loop.step.integer() == 0;
   for (const char* side : {"row", "column"}) {
     const bool is_row = side == std::string_view("row");
     line("r_{} = {} + tl.arange(0, RBLOCK)[{}]", side, is_wide_ ? "tl.cast(r_start, tl.int64)" : "r_start", is_row ? "None, :" : ":, None");
-    if (!is_even) line("r_{0}_in = r_{0} < {1}", side, index_.text(loop.extent));
+    if (!is_even(loop)) line("r_{0}_in = r_{0} < {1}", side, index_.text(loop.extent));
   }
-  for (const KernelStatement& s : loop.body) {
-    if (std::ranges::find(product_.hidden, s.result) != product_.hidden.end() && s.result != kNoKernelValue) continue;
-    if (s.kind == KernelOp::kUpdate) {
-      const std::string& name = kernel_.accumulators[s.accumulator].name;
-      line("{0} = tl.dot({1}, {2}, {0})", name, operand(product_.left), operand(product_.right));
-      continue;
-    }
-    const bool is_left = s.result == product_.left;
-    LITZ_CHECK(is_left || s.result == product_.right, "{}: a statement in the loop of a product", kernel_.name);
-    names_[&loop] = is_left ? "r_row" : "r_column";
-    index_.bind(loop.axis, names_[&loop]);
-    write_statement(s);
-  }
+  write_factor(loop, product_.left, "r_row", "[YBLOCK, RBLOCK]");
+  write_factor(loop, product_.right, "r_column", "[RBLOCK, XBLOCK]");
+  const std::string& name = kernel_.accumulators[product_.accumulator].name;
+  line("{0} = tl.dot({1}, {2}, {0})", name, operand(product_.left), operand(product_.right));
   --depth_;
 }
 

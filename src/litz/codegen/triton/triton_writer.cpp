@@ -78,7 +78,7 @@ std::string TritonWriter::refusal() const {
   for_each_statement(kernel_.body, [&](const KernelStatement& s) {
     if (s.kind == KernelOp::kCompute && s.instr.op == Op::kDigamma)
       reason = fmt::format("{}: there is no {} on this device", kernel_.name, op_text(s.instr.op));
-    if (s.kind == KernelOp::kLoop && s.loop->is_parallel && !s.loop->has_lanes)
+    if (!tile_ && s.kind == KernelOp::kLoop && s.loop->is_parallel && !s.loop->has_lanes)
       reason = fmt::format("{}: the parallel loop over {} has no block", kernel_.name, to_string(s.loop->axis));
     if (s.kind == KernelOp::kStore && !s.memory.is_scratch && s.mode == ScatterMode::kMul &&
         kernel_.parameters[s.memory.index].dtype == DType::kBool)
@@ -237,12 +237,13 @@ void TritonWriter::write_grid() {
   LITZ_CHECK(loops.size() <= 3, "kernel {}: {} parallel loops", kernel_.name, loops.size());
   auto name_of = [&](size_t k) { return std::string(kNames[loops.size() - 1 - k]); };
   for (size_t k = 0; k < loops.size(); ++k) {
+    if (!loops[k]->has_lanes) continue;
     std::string block = name_of(k);
     block[0] = static_cast<char>(std::toupper(block[0]));
     line("{}BLOCK: tl.constexpr = {}", block, loops[k]->step.integer());
   }
   if (!loops.empty()) line("program = tl.program_id(0){}", is_wide_ ? ".to(tl.int64)" : "");
-  if (tile_) write_product_grid(*loops[0], *loops[1]);
+  if (tile_) write_product_grid(loops);
   for (size_t k = tile_ ? 0 : loops.size(); k-- > 0;) {
     const std::string name = name_of(k);
     const std::string block = std::string(1, static_cast<char>(std::toupper(name[0]))) + "BLOCK";
@@ -258,7 +259,8 @@ void TritonWriter::write_grid() {
     for (const KernelStatement& s : *bodies[k]) {
       if (s.kind != KernelOp::kLoop) write_statement(s);
     }
-    open_lanes(*loops[k], name_of(k), name_of(k) + "_start");
+    if (loops[k]->has_lanes) open_lanes(*loops[k], name_of(k), name_of(k) + "_start");
+    else index_.bind(loops[k]->axis, name_of(k));
   }
   write_body(*body);
 }

@@ -66,8 +66,9 @@ class TritonWriter {
 
   // triton_product.cpp
   void find_product();
-  void write_product_grid(const KernelLoop& rows, const KernelLoop& columns);
+  void write_product_grid(const Loops& loops);
   void write_product_loop(const KernelLoop& loop);
+  void write_factor(const KernelLoop& loop, KernelValue factor, const std::string& summed, const std::string& shape);
   bool is_product(int accumulator) const { return tile_ && accumulator == product_.accumulator; }
 
   // triton_exp_sums.cpp
@@ -97,8 +98,7 @@ class TritonWriter {
   const ProductTile* tile_;
   struct Product {
     int accumulator = -1;
-    KernelValue left = kNoKernelValue, right = kNoKernelValue;
-    std::vector<KernelValue> hidden;  // what tl.dot computes itself: the factors made wide, their product
+    KernelValue left = kNoKernelValue, right = kNoKernelValue;  // narrow: tl.dot itself makes them wide
   } product_;
   std::string text_;
   int depth_ = 0;
