@@ -22,8 +22,9 @@ struct KernelSource {
 struct CompiledKernel {
   void* function = nullptr;
   std::shared_ptr<void> owner;
-  /// Kernels of a device: puts `range` pieces on the device's current stream; `object` is `function`. 0, or an error's kind and message.
-  int (*launch)(void* object, void* const* pointers, const int64_t* numbers, int64_t range, std::string* message) = nullptr;
+  /// Kernels of a device: puts `range` pieces on the current stream of the device with this index; `object` is `function`. 0, or an
+  /// error's kind and message.
+  int (*launch)(void* object, int32_t device, void* const* pointers, const int64_t* numbers, int64_t range, std::string* message) = nullptr;
 };
 
 class CodegenBackend {

@@ -184,10 +184,18 @@ Refused generate_code_stage(CompileState& s) {
   for (const auto& kernel : s.kernels) {
     s.sources.emplace_back();
     if (!kernel) continue;
-    for (const KernelParameter& p : kernel->parameters)
-      if (p.buffer && p.buffer->device.type != s.device->type())
+    const Device* place = nullptr;
+    for (const KernelParameter& p : kernel->parameters) {
+      if (!p.buffer) continue;
+      const Device& own = p.buffer->device;
+      if (own.type != s.device->type())
         return Unsupported{
-            fmt::format("kernel {} runs on '{}' and touches '{}' on '{}'", kernel->name, s.device->type(), p.name, p.buffer->device.type)};
+            fmt::format("kernel {} runs on '{}' and touches '{}' on '{}'", kernel->name, s.device->type(), p.name, own.type)};
+      if (place && own != *place)
+        return Unsupported{fmt::format("kernel {} runs on {} {} and touches '{}' on {} {}", kernel->name, own.type, place->index, p.name,
+                                       own.type, own.index)};
+      place = &own;
+    }
     const ProductTile* tile = s.tile_of(s.sources.size() - 1);
     auto source = tile ? s.device->generate_product(*kernel, *tile) : s.device->codegen().generate(*kernel);
     if (!source) return Unsupported{source.reason()};

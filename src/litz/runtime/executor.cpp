@@ -465,7 +465,7 @@ RunStatus Executor::run_kernel(CallState& state, const KernelLine& line, const i
   if (range <= 0) return RunStatus::kOk;
   if (const Kernel& kernel = program_->kernels[line.kernel]; kernel.launch) {
     for (size_t k = 0; k < line.tensors.size(); ++k) state.pointers[k] = state.slots[line.tensors[k]].data;
-    const int failed = kernel.launch(kernel.object, state.pointers.data(), numbers, range, message);
+    const int failed = kernel.launch(kernel.object, line.device_index, state.pointers.data(), numbers, range, message);
     return !failed ? RunStatus::kOk : failed == 2 ? RunStatus::kIndexError : RunStatus::kRuntimeError;
   }
   const int64_t grain = std::max<int64_t>(1, table[line.grain]);

@@ -81,6 +81,7 @@ struct KernelLine {
   TableIndex scratch_bytes = -1;  // per thread; -1 for none
   bool reports_errors = false;
   int32_t first_message = 0;  // KernelError::kAssertion + k is Program::messages[first_message + k]
+  int32_t device_index = 0;   // where its tensors lie
 };
 
 /// Where a kernel says that its data broke a rule of the op (an index out of range): it stores a code, goes on with any value that
@@ -164,9 +165,10 @@ struct Callee {
 
 /// Machine code of one kernel. The owner keeps it alive (a JIT module, a loaded package).
 using KernelFunction = void (*)(void* const* pointers, const int64_t* numbers, int64_t begin, int64_t end);
-/// Puts `range` pieces of a device's kernel on the stream that is current there and returns at once. 0, or (*message says why) 1 for an
-/// error of run time, 2 for an index out of range. The kernel has its own place to report errors to.
-using LaunchFunction = int (*)(void* object, void* const* pointers, const int64_t* numbers, int64_t range, std::string* message);
+/// Puts `range` pieces of a device's kernel on the current stream of the device with this index, whichever device is current, and returns at
+/// once. 0, or (*message says why) 1 for an error of run time, 2 for an index out of range. The kernel has its own place to report errors to.
+using LaunchFunction = int (*)(void* object, int32_t device, void* const* pointers, const int64_t* numbers, int64_t range,
+                               std::string* message);
 struct Kernel {
   std::string name;
   KernelFunction function = nullptr;

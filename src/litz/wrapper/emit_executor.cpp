@@ -126,6 +126,7 @@ class Emitter {
     line.scratch_bytes = l.scratch_bytes ? entry(l.scratch_bytes) : -1;
     line.reports_errors = wrapper_.kernels[l.kernel].reports_errors;
     line.first_message = first_message_[l.kernel];
+    if (!l.tensors.empty()) line.device_index = tensor(l.tensors[0]).device.index;
     program_.lines.push_back(std::move(line));
   }
 

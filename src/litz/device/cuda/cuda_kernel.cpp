@@ -1,5 +1,6 @@
 #include "litz/device/cuda/cuda_kernel.h"
 
+#include <array>
 #include <atomic>
 #include <mutex>
 
@@ -39,6 +40,44 @@ Result<ErrorReport> error_report() {
   return report;
 }
 
+/// The context that PyTorch uses on a device.
+Status primary_context(int device, Handle* context) {
+  static std::array<std::atomic<Handle>, 64> known;
+  std::atomic<Handle>& slot = known[device & 63];
+  *context = slot.load(std::memory_order_acquire);
+  if (*context) return 0;
+  int handle = 0;
+  const Driver& d = *driver();
+  if (const Status failed = d.cuDeviceGet(&handle, device) ?: d.cuDevicePrimaryCtxRetain(context, handle)) return failed;
+  slot.store(*context, std::memory_order_release);
+  return 0;
+}
+
+/// For as long as it lives, the device is the current one of this thread, as PyTorch's device guard does it.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) {
+    const Driver& d = *driver();
+    int current = -1;
+    if (!d.cuCtxGetDevice(&current) && current == device) [[likely]]
+      return;
+    Handle context = nullptr;
+    failed_ = d.cuCtxGetCurrent(&before_) ?: primary_context(device, &context) ?: d.cuCtxSetCurrent(context);
+    is_entered_ = !failed_;
+  }
+  ~OnDevice() {
+    if (is_entered_) driver()->cuCtxSetCurrent(before_);
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  Status failed() const { return failed_; }
+
+ private:
+  Handle before_ = nullptr;
+  Status failed_ = 0;
+  bool is_entered_ = false;
+};
+
 class LoadedKernel {
  public:
   LoadedKernel(std::string source, std::string target) : source_(std::move(source)), target_(std::move(target)) {}
@@ -68,7 +107,7 @@ class LoadedKernel {
     return true;
   }
 
-  int launch(void* const* pointers, const int64_t* numbers, int64_t range, std::string* message) {
+  int launch(int device, void* const* pointers, const int64_t* numbers, int64_t range, std::string* message) {
     const Driver& d = *driver();
     Variant* variant = aligned_.load(std::memory_order_acquire);
     const KernelBinary& binary = variant->binary;
@@ -80,10 +119,9 @@ class LoadedKernel {
     }
     if (errors_ && errors_[0]) [[unlikely]]
       return report(message);
-    int device = 0;
-    if (d.cuCtxGetDevice(&device)) [[unlikely]] {
-      if (!enter_context(message) || d.cuCtxGetDevice(&device)) return 1;
-    }
+    const OnDevice scope(device);
+    if (scope.failed()) [[unlikely]]
+      return fail(message, "device", scope.failed());
     if (binary.shared_bytes > kSharedWithoutAsking && !(variant->devices_ready.load() >> (device & 63) & 1)) {
       if (const Status failed = d.cuKernelSetAttribute(kMaxDynamicSharedBytes, binary.shared_bytes, variant->kernel, device))
         return fail(message, "shared memory", failed);
@@ -126,15 +164,6 @@ class LoadedKernel {
     return code == 1 ? 2 : 1;
   }
 
-  bool enter_context(std::string* message) {
-    const Driver& d = *driver();
-    Handle context = nullptr;
-    int device = 0;
-    const Status failed = d.cuDeviceGet(&device, 0) ?: d.cuDevicePrimaryCtxRetain(&context, device) ?: d.cuCtxSetCurrent(context);
-    if (failed) *message = d.text_of(failed);
-    return !failed;
-  }
-
   Variant* unaligned(std::string* message) {
     if (Variant* known = unaligned_.load(std::memory_order_acquire)) return known;
     std::lock_guard lock(mutex_);
@@ -151,8 +180,8 @@ class LoadedKernel {
   int64_t* errors_ = nullptr;
 };
 
-int launch(void* object, void* const* pointers, const int64_t* numbers, int64_t range, std::string* message) {
-  return static_cast<LoadedKernel*>(object)->launch(pointers, numbers, range, message);
+int launch(void* object, int32_t device, void* const* pointers, const int64_t* numbers, int64_t range, std::string* message) {
+  return static_cast<LoadedKernel*>(object)->launch(device, pointers, numbers, range, message);
 }
 
 }  // namespace
