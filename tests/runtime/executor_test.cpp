@@ -54,7 +54,7 @@ struct PlainMemory {
     };
     f.as_strided = [](void* c, void* tensor, int32_t rank, const int64_t* sizes, const int64_t* strides, int64_t offset, void** view) {
       auto* base = static_cast<PlainTensor*>(tensor);
-      *view = new PlainTensor{{}, base->data - base->offset + offset, {sizes, sizes + rank}, {strides, strides + rank}, offset};
+      *view = new PlainTensor{{}, base->data + offset, {sizes, sizes + rank}, {strides, strides + rank}, base->offset + offset};
       self(c).alive++;
       return 0;
     };

@@ -559,12 +559,7 @@ void* CallFrame::tensor(Slot index) {
     return slot.tensor;
   }
   void* base = tensor(slot.base);
-  int32_t rank;
-  const int64_t *sizes, *strides;
-  int64_t offset;
-  if (!base || f.describe(f.context, base, &rank, &sizes, &strides, &offset) ||
-      f.as_strided(f.context, base, shape.rank, shape.sizes, shape.strides, offset + slot.offset, &slot.tensor))
-    return nullptr;
+  if (!base || f.as_strided(f.context, base, shape.rank, shape.sizes, shape.strides, slot.offset, &slot.tensor)) return nullptr;
   return slot.tensor;
 }
 

@@ -23,7 +23,7 @@ struct Framework {
                        int32_t device_index, void** tensor) = nullptr;
   int (*data_pointer)(void* context, void* tensor, void** data) = nullptr;
   void (*release)(void* context, void* tensor) = nullptr;
-  /// Another tensor on the same storage; offset in elements from the start of the storage.
+  /// Another tensor on the same storage; offset in elements from the first element of `tensor`.
   int (*as_strided)(void* context, void* tensor, int32_t rank, const int64_t* sizes, const int64_t* strides, int64_t offset,
                     void** view) = nullptr;
   /// A tensor on memory that the caller keeps alive for as long as the tensor.
