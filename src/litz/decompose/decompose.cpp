@@ -81,7 +81,10 @@ class Decomposer {
     const size_t begin = nodes_.size();
     builder.set_origin(n->source, "");
     Rewrite rewrite(builder, *n);
-    Replacement values = row->function(rewrite);
+    Replacement values;
+    try {
+      values = row->function(rewrite);
+    } catch (const NeedsNumber&) { nodes_.resize(begin); }
     if (values.empty()) {
       LITZ_CHECK(nodes_.size() == begin, "the decomposition of {} made nodes and refused", n->op->name);
       return false;

@@ -18,6 +18,9 @@
 
 namespace litz {
 
+/// What `integer`, `number` and the like throw where the number is symbolic: the call stays what it is.
+struct NeedsNumber {};
+
 /// One node on its way to primitives: its arguments by name, and the builder that puts nodes in its place.
 class Rewrite {
  public:

@@ -74,6 +74,7 @@ Replacement linspace(Rewrite& r) {
 
 constexpr Decomposition kRows[] = {
     {"aten.zeros", zeros},
+    {"aten._efficientzerotensor", zeros},
     {"aten.zeros_like", zeros},
     {"aten.new_zeros", zeros},
     {"aten.empty.memory_format", zeros},

@@ -7,6 +7,15 @@
 
 namespace litz {
 
+namespace {
+
+/// A number of a call, which capture may have left symbolic.
+void needs_number(const Argument& a) {
+  if (a.is<Expr>() && !a.as<Expr>().is_integer()) throw NeedsNumber();
+}
+
+}  // namespace
+
 bool Rewrite::has(std::string_view name) const {
   const int i = node.op->argument_index(name);
   return i >= 0 && !node.arguments[i].is<None>();
@@ -26,6 +35,7 @@ Value Rewrite::optional_tensor(std::string_view name) const {
 int64_t Rewrite::integer(std::string_view name) const {
   const Argument& a = argument(name);
   if (a.is<bool>()) return a.as<bool>();
+  needs_number(a);
   LITZ_CHECK(a.is<int64_t>(), "{}: expected an integer for '{}', found {}", node.op->name, name, argument_text(a));
   return a.as<int64_t>();
 }
@@ -72,7 +82,10 @@ bool Rewrite::is_constant(std::string_view name) const {
 
 std::vector<int64_t> Rewrite::integers(std::string_view name) const {
   std::vector<int64_t> result;
-  for (Expr e : sizes(name)) result.push_back(e.integer());
+  for (Expr e : sizes(name)) {
+    if (!e.is_integer()) throw NeedsNumber();
+    result.push_back(e.integer());
+  }
   return result;
 }
 

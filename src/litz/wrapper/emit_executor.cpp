@@ -84,6 +84,13 @@ class Emitter {
     return {static_cast<int32_t>(it - program_.device_types.begin()), d.index};
   }
 
+  /// As an op gets it: tensors of the host that were made for "cpu:0" are not on "cpu" to PyTorch.
+  DeviceId argument_device(const Device& d) {
+    DeviceId id = device(d);
+    if (d.type == Device{}.type) id.index = -1;
+    return id;
+  }
+
   int32_t spec(const WrapperTensor& t) {
     program_.specs.push_back({t.dtype, device(t.device), entries(t.sizes), entries(t.strides)});
     return static_cast<int32_t>(program_.specs.size()) - 1;
@@ -137,7 +144,7 @@ class Emitter {
           if constexpr (std::is_same_v<T, None>) return std::monostate{};
           else if constexpr (std::is_same_v<T, Expr>) return NumberArg{entry(v)};
           else if constexpr (std::is_same_v<T, std::complex<double>>) return ComplexArg{v.real(), v.imag()};
-          else if constexpr (std::is_same_v<T, Device>) return device(v);
+          else if constexpr (std::is_same_v<T, Device>) return argument_device(v);
           else if constexpr (std::is_same_v<T, MemoryFormat>) return MemoryFormatArg{static_cast<int32_t>(v)};  // PyTorch's numbers
           else if constexpr (std::is_same_v<T, TensorRef>) return TensorArg{v.id};
           else if constexpr (std::is_same_v<T, WrapperArgumentList>) {
