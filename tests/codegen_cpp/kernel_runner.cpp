@@ -184,8 +184,7 @@ std::string KernelRunner::compare(const RunOptions& options) {
       if (!difference.empty()) return;
       std::unordered_map<Expr, int64_t> point = symbols_;
       for (size_t d = 0; d < at.size(); ++d) point[t->axes[d]] = at[d];
-      int64_t offset =
-          t->buffer->layout.offset && t->buffer->layout.kind == LayoutKind::kAlias ? evaluate(t->buffer->layout.offset, point) : 0;
+      int64_t offset = 0;
       for (size_t d = 0; d < t->coordinates.size(); ++d)
         offset += evaluate(t->coordinates[d], point) * evaluate(t->buffer->layout.strides[d], point);
       const Scalar found = read_element(e.dtype, memory.data + offset * dtype_bytes(e.dtype));

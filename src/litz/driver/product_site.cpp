@@ -62,8 +62,7 @@ Result<FusedGroup*> find_reader(const ProductSite& site, const CompileState& sta
 FusedGroup* find_producer(const ProductSite& site, const ExternTensor& factor, const CompileState& state) {
   const Buffer* buffer = factor.buffer;
   const Operation* op = buffer->definition;
-  if (!op || op->kind != OperationKind::kPointwise || op->outputs.size() != 1 || buffer->version_of ||
-      buffer->layout.kind == LayoutKind::kAlias || leaves(*state.loops, buffer))
+  if (!op || op->kind != OperationKind::kPointwise || op->outputs.size() != 1 || buffer->version_of || leaves(*state.loops, buffer))
     return nullptr;
   int loads = 0;
   for (const Instr& i : op->body.instrs) {

@@ -1,5 +1,5 @@
 #pragma once
-// Coordinates to memory: a buffer's layout, the buffers it is a view of and the storage it shares, as (storage, element offset).
+// Coordinates to memory: a buffer's layout, and the storage it shares, as (storage, element offset).
 #include "litz/schedule/fused_group.h"
 
 namespace litz {
@@ -12,7 +12,7 @@ struct Place {
 /// The layout must be decided. Pointers that kernels get have the storage's own offset applied.
 Place linearize(const Buffer& buffer, std::span<const Expr> coordinates, const Schedule& schedule, ExprContext& context);
 
-/// The buffer that lives in memory when this one is accessed: bases of views and shared storage followed to the end.
+/// The buffer that lives in memory when this one is accessed.
 Buffer* storage_representative(const Buffer& buffer, const Schedule& schedule);
 
 }  // namespace litz

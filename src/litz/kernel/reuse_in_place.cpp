@@ -8,6 +8,7 @@
 #include "litz/kernel/linearize.h"
 #include "litz/kernel/tree_passes.h"
 #include "litz/loop/dense_strides.h"
+#include "litz/loop/dependences.h"
 #include "litz/schedule/decide_layouts.h"
 
 namespace litz {
@@ -71,12 +72,14 @@ class InPlace {
         kernels_(kernels),
         is_grid_(target.facts().execution == ExecutionModel::kGridOfBlocks) {
     for (const auto& out : schedule.program->outputs)
-      if (auto* t = std::get_if<ExternTensor>(&out.value)) outside_.insert(root(t->buffer));
+      if (auto* t = std::get_if<ExternTensor>(&out.value)) for_each_storage(t->buffer, [&](const Buffer* b) { outside_.insert(root(b)); });
     for (const auto& m : schedule.program->mutations) outside_.insert(root(m.last_version));
     for (size_t g = 0; g < schedule.groups.size(); ++g)
-      for_each_buffer(g, [&](const Buffer* b) {
-        first_.try_emplace(root(b), g);
-        last_[root(b)] = g;
+      for_each_buffer(g, [&](Buffer* named) {
+        for_each_storage(named, [&](const Buffer* b) {
+          first_.try_emplace(root(b), g);
+          last_[root(b)] = g;
+        });
       });
   }
 
@@ -99,7 +102,7 @@ class InPlace {
     }
     for (const GroupMember& m : schedule_.groups[g]->members) {
       for (const auto& a : m.operation->arguments) for_each_tensor(a, [&](const ExternTensor& t) { f(t.buffer); });
-      for (const Buffer* b : m.operation->outputs) f(b);
+      for (Buffer* b : m.operation->outputs) f(b);
     }
   }
 

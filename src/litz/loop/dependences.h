@@ -22,20 +22,23 @@ struct Dependences {
 };
 Dependences dependences(const Operation& operation);
 
-/// Calls f(Buffer*) for what the operation reads otherwise than through its body: a scatter's base, tensor arguments, and what its
-/// outputs are views of. Repeats are not dropped.
+/// Calls f(Buffer*) for the buffer, and for those whose storage it looks at if it is what a view op gave.
+template <typename F>
+void for_each_storage(Buffer* buffer, F&& f) {
+  for (; buffer; buffer = buffer->layout.base) f(buffer);
+}
+/// Calls f(Buffer*) for what the operation reads otherwise than through its body: a scatter's base, tensor arguments, and the storage
+/// that they look at. Repeats are not dropped.
 template <typename F>
 void for_each_memory_read(const Operation& operation, F&& f) {
-  if (operation.scatter_base) f(operation.scatter_base);
-  for (const ExternArgument& a : operation.arguments) for_each_tensor(a, [&](const ExternTensor& t) { f(t.buffer); });
-  for (const Buffer* b : operation.outputs)
-    if (b->layout.base) f(b->layout.base);
+  if (operation.scatter_base) for_each_storage(operation.scatter_base, f);
+  for (const ExternArgument& a : operation.arguments) for_each_tensor(a, [&](const ExternTensor& t) { for_each_storage(t.buffer, f); });
 }
 /// The same and the loads of the body.
 template <typename F>
 void for_each_read(const Operation& operation, F&& f) {
   for (const Instr& i : operation.body.instrs)
-    if (i.op == Op::kLoad) f(i.buffer);
+    if (i.op == Op::kLoad) for_each_storage(i.buffer, f);
   for_each_memory_read(operation, f);
 }
 /// Calls f(Buffer*) for the tensors that the program returns.

@@ -85,15 +85,12 @@ class Parser {
     if (c.accept("constant")) b->kind = BufferKind::kConstant;
     if (c.accept("version_of")) b->version_of = buffer(c);
     Layout& l = b->layout;
-    if (c.accept("alias")) {
-      l.kind = LayoutKind::kAlias;
-      l.base = buffer(c);
-    }
     if (c.accept("strides")) {
-      if (l.kind != LayoutKind::kAlias) l.kind = LayoutKind::kStrided;
+      l.kind = LayoutKind::kStrided;
       l.strides = expr_list(c);
     }
     c.accept("flexible");
+    if (c.accept("looks_at")) l.base = buffer(c);
     if (c.accept("offset")) {
       c.expect("(");
       l.offset = expr(c);

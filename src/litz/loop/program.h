@@ -26,14 +26,13 @@ struct Operation;
 enum class LayoutKind : uint8_t {
   kFlexible,  // decide_layouts chooses
   kStrided,   // decided (or exact from the start: inputs, promised outputs)
-  kAlias,     // a strided view of another buffer's storage: base, offset
 };
 
 struct Layout {
   LayoutKind kind = LayoutKind::kFlexible;
   std::vector<Expr> strides;  // elements; decided kinds
   Expr offset;                // elements from the storage's start; null means 0
-  Buffer* base = nullptr;     // kAlias
+  Buffer* base = nullptr;     // of what a view op of the framework gives: the buffer whose storage it looks at
   /// kFlexible: the order wanted by a use or by the producer, outermost dimension first; empty means row-major.
   std::vector<int> wanted_order;
   /// wanted_order is a demand (a reshape of this buffer goes to an extern call as a view): dense strides in that order, or the

@@ -157,8 +157,8 @@ std::string buffer_text(const Buffer& b, const Names& names) {
   switch (b.layout.kind) {
     case LayoutKind::kFlexible: text += " flexible"; break;
     case LayoutKind::kStrided: text += " strides " + names.list(b.layout.strides); break;
-    case LayoutKind::kAlias: text += fmt::format(" alias {} strides {}", b.layout.base->name, names.list(b.layout.strides)); break;
   }
+  if (b.layout.base) text += " looks_at " + b.layout.base->name;
   if (b.layout.offset && !b.layout.offset.is_integer(0)) text += fmt::format(" offset ({})", names(b.layout.offset));
   if (!b.layout.wanted_order.empty() || b.layout.order_is_binding)
     text += fmt::format(" wants [{}]{}", fmt::join(b.layout.wanted_order, ", "), b.layout.order_is_binding ? " binding" : "");

@@ -29,7 +29,7 @@ std::optional<std::vector<int>> dense_order(std::span<const Expr> sizes, std::sp
 
 bool Lowering::is_strided(View& v) {
   Buffer* b = v.buffer;
-  if (is_affine(v) || b->layout.kind == LayoutKind::kAlias) return is_affine(v);
+  if (is_affine(v)) return true;
   if (b->layout.kind == LayoutKind::kStrided) return strided_form(context(), v, b->layout.strides, b->layout.offset).has_value();
   if (b->layout.order_is_binding)
     return strided_form(context(), v, dense_strides(context(), b->sizes, b->layout.wanted_order), {}).has_value();
@@ -105,7 +105,7 @@ std::vector<View> Lowering::extern_call(const Node& node, const ExternSpec& spec
   op->arguments = std::move(arguments);
   op->writes_planned_output = spec.writes_planned_output;
   op->symbol_outputs = node.symbol_outputs;
-  // Results on the storage of an argument keep that storage alive.
+  // Results on the storage of an argument keep that storage alive, and as it is.
   Buffer* base = nullptr;
   if (node.op->is_view)
     for (const ExternArgument& a : op->arguments) for_each_tensor(a, [&](const ExternTensor& t) { base = base ? base : t.buffer; });
@@ -119,7 +119,7 @@ std::vector<View> Lowering::extern_call(const Node& node, const ExternSpec& spec
     b->source = &node;
     b->is_absent = meta.is_none;
     if (spec.has_exact_outputs && !meta.is_none) {
-      b->layout.kind = base ? LayoutKind::kAlias : LayoutKind::kStrided;
+      b->layout.kind = LayoutKind::kStrided;
       b->layout.base = base;
       b->layout.strides = meta.strides;
     }

@@ -55,7 +55,7 @@ ProgramOutput Lowering::lower_output(const GraphOutput& output) {
   }
   std::optional<StridedForm> form;
   if (b->layout.kind == LayoutKind::kStrided) form = strided_form(context(), v, b->layout.strides, b->layout.offset);
-  bool is_exact = b->layout.kind == LayoutKind::kAlias || (form && same_strides(meta.sizes, form->strides, meta.strides));
+  bool is_exact = form && same_strides(meta.sizes, form->strides, meta.strides);
   if (!is_exact) v = clone_for_output(v, meta, *value->node);
   v.buffer->escapes = true;
   if (v.buffer->kind == BufferKind::kComputed) v.buffer->is_promised = true;

@@ -17,6 +17,15 @@ std::vector<const Buffer*> buffers_read(const FusedGroup& group) {
   return out;
 }
 
+/// Whether a kernel reads the buffer's storage as another tensor: which elements these are, its accesses do not say.
+bool reads_by_a_view(const FusedGroup& group, const Buffer* buffer) {
+  for (const GroupMember& m : group.members)
+    for (const Instr& i : m.operation->body.instrs)
+      for (const Buffer* b = i.op == Op::kLoad ? i.buffer->layout.base : nullptr; b; b = b->layout.base)
+        if (b == buffer) return true;
+  return false;
+}
+
 }  // namespace
 
 void assign_storage(Schedule& schedule) {
@@ -39,7 +48,7 @@ void assign_storage(Schedule& schedule) {
         const bool read_later = read != last_read.end() && read->second > written[b];
         bool read_here_elsewhere = false;
         if (read != last_read.end() && read->second == written[b] && group->kind == GroupKind::kLoops)
-          read_here_elsewhere = find_violation(group->axes, group->members).has_value();
+          read_here_elsewhere = reads_by_a_view(*group, old) || find_violation(group->axes, group->members).has_value();
         if (read_later || read_here_elsewhere) {
           schedule.refusals.push_back({"assign_storage", old->name, b->name,
                                        read_later ? "the old version is read after the new one is written"

@@ -187,7 +187,7 @@ bool inline_producers(LoopProgram& program, const Target& target, std::vector<Re
     auto found = readers.find(buffer);
     if (found == readers.end() || found->second.bodies.empty()) continue;
     const Readers& uses = found->second;
-    if (buffer->version_of || buffer->layout.kind == LayoutKind::kAlias) continue;
+    if (buffer->version_of) continue;
     const bool is_trivial = body_cost(producer->body).reads == 0 && !body_cost(producer->body).is_heavy;
     if (uses.needs_memory && !is_trivial) continue;  // it is in memory anyway; fusion forwards the value where it can
     if (auto reason = refuse_inlining(*producer, uses, limits)) {

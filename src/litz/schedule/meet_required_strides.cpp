@@ -81,6 +81,8 @@ bool meet_required_strides(LoopProgram& program) {
         program.set_outputs(make, {copy});
         order.push_back(make);
         const std::vector<Expr> required = t.required_strides;
+        for (Buffer* b : op->outputs)
+          if (b->layout.base == t.buffer) b->layout.base = copy;
         t = whole(context, copy);
         t.required_strides = required;
         changed = true;

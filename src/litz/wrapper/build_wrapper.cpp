@@ -74,12 +74,7 @@ class Builder {
     if (b != buffer && (b->sizes != buffer->sizes || b->layout.strides != buffer->layout.strides)) return reshaped(*buffer, tensor(b));
     if (auto it = tensor_of_.find(b); it != tensor_of_.end()) return it->second;
     const TensorId id = new_tensor(*b);
-    if (b->layout.kind == LayoutKind::kAlias) {
-      const TensorId base = tensor(b->layout.base);
-      out_->lines.push_back(ReinterpretLine{id, base});
-    } else {
-      out_->lines.push_back(AllocateLine{id, b->escapes});
-    }
+    out_->lines.push_back(AllocateLine{id, b->escapes});
     return tensor_of_[b] = id;
   }
 
@@ -187,8 +182,8 @@ class Builder {
       line.results.push_back(-1);
     } else {
       for (const Buffer* b : op.outputs) {
-        if (b->version_of || b->layout.kind == LayoutKind::kAlias) {
-          line.results.push_back(-1);  // what it wrote or looks at is known already
+        if (b->version_of) {
+          line.results.push_back(-1);  // what it wrote is known already
           continue;
         }
         line.results.push_back(tensor_of_[b] = new_tensor(*b));
@@ -251,8 +246,9 @@ class Builder {
       if (auto* c = std::get_if<CopyLine>(&line)) last[c->destination] = last[c->source] = k;
       if (auto* e = std::get_if<ExternCallLine>(&line)) {
         for (const auto& a : e->arguments) use(a, k);
+        const auto* looked_at = e->callee->is_view ? std::get_if<TensorRef>(&e->arguments[0]) : nullptr;
         for (TensorId t : e->results)
-          if (t >= 0) is_owned[t] = true, last[t] = k;
+          if (t >= 0) is_owned[t] = true, last[t] = k, base[t] = looked_at ? looked_at->id : -1;
       }
     }
     for (const auto& o : out_->outputs)
