@@ -256,6 +256,31 @@ PyObject* builder_symbol(PyObject* self, PyObject* args) {
   return make_index(expr_type, expr);
 }
 
+/// float_symbol(name, unbacked)
+PyObject* builder_float_symbol(PyObject* self, PyObject* args) {
+  const char* name;
+  int unbacked;
+  litz_graph* graph = graph_of(self);
+  if (!graph || !PyArg_ParseTuple(args, "sp", &name, &unbacked)) return nullptr;
+  int32_t expr;
+  if (const int status = litz_graph_float_symbol(graph, name, unbacked, &expr)) return raise_status(status);
+  return make_index(expr_type, expr);
+}
+
+/// computed(name, definition, lower, upper); None as a bound means that there is none.
+PyObject* builder_computed(PyObject* self, PyObject* args) {
+  const char *name, *definition;
+  PyObject *lower, *upper;
+  litz_graph* graph = graph_of(self);
+  if (!graph || !PyArg_ParseTuple(args, "ssOO", &name, &definition, &lower, &upper)) return nullptr;
+  const int64_t low = lower == Py_None ? -INT64_MAX : PyLong_AsLongLong(lower);
+  const int64_t high = upper == Py_None ? INT64_MAX : PyLong_AsLongLong(upper);
+  if (PyErr_Occurred()) return nullptr;
+  int32_t expr;
+  if (const int status = litz_graph_computed(graph, name, definition, low, high, &expr)) return raise_status(status);
+  return make_index(expr_type, expr);
+}
+
 /// expr(op, *operands): Exprs and ints.
 PyObject* builder_expr(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   litz_graph* graph = graph_of(self);
@@ -477,6 +502,8 @@ PyObject* make_builder_type(PyObject* module) {
   static PyMethodDef methods[] = {
       {"integer", builder_integer, METH_O, "The expression of a number."},
       {"symbol", builder_symbol, METH_VARARGS, "symbol(name, unbacked, lower, upper, hint): None for no bound, no hint."},
+      {"float_symbol", builder_float_symbol, METH_VARARGS, "float_symbol(name, unbacked): a float that the call is given or computes."},
+      {"computed", builder_computed, METH_VARARGS, "computed(name, definition, lower, upper): a symbol with the value of a definition."},
       {"expr", c_function(builder_expr), METH_FASTCALL, "expr(op, *operands) with the operators of litz_graph_expr."},
       {"input", builder_input, METH_VARARGS, "input(name, meta) -> Value"},
       {"constant", builder_constant, METH_VARARGS, "constant(name, meta, address of its data in host memory or 0) -> Value"},

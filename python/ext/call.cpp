@@ -33,6 +33,11 @@ void program_dealloc(PyObject* object) {
 int read_argument(PyObject* object, Py_ssize_t position, uint8_t need, litz_call_argument* out) {
   out->object = object;
   if (need == LITZ_NEEDS_NUMBER) {
+    if (PyFloat_Check(object)) {  // of a float symbol: its bits
+      const double value = PyFloat_AsDouble(object);
+      std::memcpy(&out->number, &value, sizeof value);
+      return 0;
+    }
     out->number = PyLong_AsLongLong(object);
     return out->number == -1 && PyErr_Occurred() ? -1 : 0;
   }

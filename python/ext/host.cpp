@@ -59,6 +59,7 @@ bool read(const litz_argument* from, size_t count, size_t& next, const char* typ
       break;
     }
     case LITZ_ARG_EXPR:
+    case LITZ_ARG_FLOAT_EXPR:
     case LITZ_ARG_VALUE: return true;
     case LITZ_ARG_LIST:
       out->elements.resize(static_cast<size_t>(a.integer));
@@ -73,6 +74,12 @@ bool read(const litz_argument* from, size_t count, size_t& next, const char* typ
 struct FrameValues {
   litz_frame* frame;
   PyObject* number(int64_t index) const { return PyLong_FromLongLong(litz_frame_number(frame, index)); }
+  PyObject* real(int64_t index) const {
+    const int64_t word = litz_frame_number(frame, index);
+    double value;
+    std::memcpy(&value, &word, sizeof value);
+    return PyFloat_FromDouble(value);
+  }
   PyObject* tensor(int64_t index) const {
     void* handle = litz_frame_tensor(frame, index);
     if (handle) return tensor_of(handle);
@@ -85,6 +92,7 @@ struct FrameValues {
 struct ConstantValues {
   PyObject* constants;
   PyObject* number(int64_t) const { return PyErr_Format(PyExc_ValueError, "a size among the arguments of an op on constants"); }
+  PyObject* real(int64_t index) const { return number(index); }
   PyObject* tensor(int64_t index) const { return Py_XNewRef(PyList_GetItem(constants, static_cast<Py_ssize_t>(index))); }
 };
 
@@ -93,6 +101,7 @@ template <typename Values>
 PyObject* make(const Argument& argument, const Values& values) {
   switch (argument.kind) {
     case LITZ_ARG_EXPR: return values.number(argument.index);
+    case LITZ_ARG_FLOAT_EXPR: return values.real(argument.index);
     case LITZ_ARG_VALUE: return values.tensor(argument.index);
     case LITZ_ARG_LIST: {
       Ref list(PyList_New(static_cast<Py_ssize_t>(argument.elements.size())));

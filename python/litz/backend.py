@@ -359,8 +359,8 @@ def _resolved(tensor):
 
 
 def _is_plain(value):
-    """A size, or a tensor of no subclass without conjugate or negative bit (a fake tensor stands for one)."""
-    if isinstance(value, (int, torch.SymInt)):
+    """A number, or a tensor of no subclass without conjugate or negative bit (a fake tensor stands for one)."""
+    if isinstance(value, (int, torch.SymInt, torch.SymFloat)):
         return True
     plain = type(value) in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) or isinstance(value, torch._subclasses.FakeTensor)
     return plain and not value.is_conj() and not value.is_neg()

@@ -1,7 +1,7 @@
 """An FX graph of AOTAutograd as a Litz graph: one walk, one builder call a node.
 
-Metadata comes from node.meta["val"]. A call that has no schema, or arguments that graph IR cannot hold (higher-order ops, streams,
-floats computed from sizes), becomes an op of its own that calls back into Python: it is counted like every other extern call.
+Metadata comes from node.meta["val"]. A call that has no schema, or arguments that graph IR cannot hold (higher-order ops, streams),
+becomes an op of its own that calls back into Python: it is counted like every other extern call.
 """
 
 import operator
@@ -12,7 +12,7 @@ from torch._subclasses import FakeTensor
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from litz import _C, _torch
-from litz._sizes import Sizes, evaluate, symbol_is_unbacked
+from litz._sizes import Sizes, symbol_is_unbacked
 
 _schemas = {}  # OpOverload -> _Schema
 
@@ -24,6 +24,16 @@ _PHYSICAL = {
     torch.ops.aten.view_as_real.default: torch.ops.aten.view_as_real_copy.default,
     torch.ops.aten.view_as_complex.default: torch.ops.aten.view_as_complex_copy.default,
 }
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+# Ops that generated code computes with a number that only the call knows, integers and floats alike: what it takes for a number is any
+# argument of type Scalar, or one that stands for a tensor. With a float the others are called through Python.
+_TAKE_FLOATS = {
+    getattr(torch.ops.aten, name)
+    for name in ("add", "sub", "rsub", "mul", "div", "pow", "eq", "ne", "lt", "le", "gt", "ge", "where", "full", "full_like", "new_full",
+                 "fill", "arange", "scalar_tensor", "masked_fill", "remainder", "fmod", "clamp", "clamp_min", "clamp_max", "maximum", "minimum")
+}  # fmt: skip
 
 
 class _Schema:
@@ -77,6 +87,7 @@ class _Exporter:
         self.schema_numbers = {}
         self.several = {}  # node -> the values of its results, numbers included
         self.modules = {}  # get_attr node -> submodule
+        self.floats = {}  # node that holds a SymFloat -> its expression, once it is used
         self.constants = []
         self.opaque = []
         self.sources = {}
@@ -111,8 +122,10 @@ class _Exporter:
                 self.inputs.append(bound)  # what returns the input returns what was passed
                 with unset_fake_temporarily():
                     return builder.bind(node, self.constant(f"{node.name}_frozen", tensor.detach()))
-        elif isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool):
+        elif isinstance(value, (torch.SymInt, torch.SymFloat, int)) and not isinstance(value, bool):
             bound = value if isinstance(value, int) else self.sizes(value)
+            if isinstance(bound, float):
+                raise _C.Unsupported("an input that is a float")
             builder.size_input(node.name, builder.integer(bound) if isinstance(bound, int) else bound)
         else:
             raise _C.Unsupported(f"an input of type {type(value).__name__}")
@@ -135,12 +148,14 @@ class _Exporter:
         value = node.meta.get("val")
         if target is operator.getitem:
             return self.getitem(node)
+        if target is torch.ops.aten.masked_select.default and node.args[0].meta["val"].shape != node.args[1].meta["val"].shape:
+            self.sizes.misjudged |= value.shape[0].node.expr.free_symbols  # torch bounds it by the first argument alone, not as broadcast
         if isinstance(value, (torch.SymInt, torch.SymBool)) and not _defines_symbols(node):
             self.builder.bind(node, self.sizes(value))
         elif isinstance(value, (int, float, bool)) and not isinstance(target, torch._ops.OpOverload):
             self.builder.bind(node, value)
         elif isinstance(value, torch.SymFloat) and not _defines_symbols(node):
-            pass  # the ops that use it ask for its SymPy form
+            pass  # bound where it is used: most floats only lead to sizes
         elif isinstance(target, torch._ops.OpOverload) and not self.has_opaque_arguments(node):
             self.call_op(node, value)
         else:
@@ -156,7 +171,8 @@ class _Exporter:
             if source is not None:
                 output = self.inputs[source]
             elif isinstance(output, torch.fx.Node):
-                output = self.builder.bound(output)
+                is_float = isinstance(output.meta.get("val"), torch.SymFloat)
+                output = self.bound_float(output) if is_float else self.builder.bound(output)
             self.builder.output(output, not has_free_strides)
 
     def call_module(self, node):
@@ -183,7 +199,15 @@ class _Exporter:
             self.builder.bind(node, values[index])
 
     def has_opaque_arguments(self, node):
-        return any(a in self.modules or isinstance(a.meta.get("val"), torch.SymFloat) for a in node.all_input_nodes)
+        has_floats = any(isinstance(a.meta.get("val"), torch.SymFloat) for a in node.all_input_nodes)
+        return any(a in self.modules for a in node.all_input_nodes) or (has_floats and node.target.overloadpacket not in _TAKE_FLOATS)
+
+    def bound_float(self, node):
+        """What a node that holds a SymFloat stands for."""
+        if node not in self.floats:
+            self.floats[node] = self.sizes(node.meta["val"])
+            self.builder.bind(node, self.floats[node])
+        return self.floats[node]
 
     def call_op(self, node, value):
         op = _PHYSICAL.get(node.target, node.target)
@@ -205,6 +229,9 @@ class _Exporter:
             self.schema_numbers[op] = number
         if number < 0:
             return self.call_opaque(node, value)
+        for source in node.all_input_nodes:
+            if isinstance(source.meta.get("val"), torch.SymFloat):
+                self.bound_float(source)
         arguments = list(node.args) + schema.defaults[len(node.args) :]
         for name, argument in node.kwargs.items():
             arguments[schema.names[name]] = argument
@@ -278,40 +305,31 @@ class _Exporter:
     def call_opaque(self, node, value):
         """A call as an op of its own, of the tensors and integers that its arguments hold."""
         sources, kinds, arguments = [], [], []
-        symbols = {}
+        readers = {}  # an fx node, or a size as it stands among the arguments, -> how its value is found among those of the call
 
-        def need_symbols(expr, env):
-            for symbol in sorted(expr.free_symbols, key=str):
-                if symbol not in symbols:
-                    symbols[symbol] = len(arguments)
-                    arguments.append(self.sizes.convert(symbol, env))
-                    kinds.append("SymInt")
+        def read(source, held, bound):
+            position = len(arguments)
+            arguments.append(bound)
+            kinds.append("Tensor" if isinstance(held, torch.Tensor) else "float" if isinstance(held, (torch.SymFloat, float)) else "SymInt")
+            is_condition = isinstance(held, torch.SymBool)
+            readers[source] = lambda values: bool(values[position]) if is_condition else values[position]
 
-        readers = {}
         for source in node.all_input_nodes:
             held = source.meta.get("val")
             if source in self.modules:
                 readers[source] = lambda values, module=self.modules[source]: module
-            elif isinstance(held, torch.SymFloat):
-                need_symbols(held.node.expr, held.node.shape_env)
-                readers[source] = lambda values, expr=held.node.expr: evaluate(expr, {s: values[i] for s, i in symbols.items() if s in expr.free_symbols})
             elif source in self.several:
                 raise _C.Unsupported(f"{node.name} takes the list {source.name}")
             else:
-                position = len(arguments)
-                arguments.append(self.builder.bound(source))
-                kinds.append("Tensor" if isinstance(held, torch.Tensor) else "SymInt")
-                readers[source] = lambda values, position=position, boolean=isinstance(held, torch.SymBool): bool(values[position]) if boolean else values[position]
+                read(source, held, self.bound_float(source) if isinstance(held, torch.SymFloat) else self.builder.bound(source))
             sources.append(source)
-        env_sizes = []
 
-        def strip(argument):
-            if isinstance(argument, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-                need_symbols(argument.node.expr, argument.node.shape_env)
-                env_sizes.append(argument)
+        def read_size(argument):
+            if isinstance(argument, _SYMBOLIC) and id(argument) not in readers:
+                read(id(argument), argument, self.sizes(argument))
             return argument
 
-        torch.fx.node.map_aggregate((node.args, node.kwargs), strip)
+        torch.fx.node.map_aggregate((node.args, node.kwargs), read_size)
         target, args, kwargs = node.target, node.args, node.kwargs
         sources = tuple(sources)
 
@@ -321,10 +339,7 @@ class _Exporter:
             def fill(argument):
                 if isinstance(argument, torch.fx.Node):
                     return made[argument]
-                if isinstance(argument, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-                    expr = argument.node.expr
-                    return evaluate(expr, {s: values[i] for s, i in symbols.items() if s in expr.free_symbols})
-                return argument
+                return readers[id(argument)](values) if isinstance(argument, _SYMBOLIC) else argument
 
             filled_args, filled_kwargs = torch.fx.node.map_aggregate((args, kwargs), fill)
             result = target(*filled_args, **filled_kwargs)

@@ -1,5 +1,6 @@
 // Tensors made from numbers. Uninitialised ones become zeros: nothing is read from them, or it is undefined.
 #include "litz/decompose/decompose.h"
+#include "litz/symbolic/computed.h"
 
 namespace litz {
 namespace {
@@ -36,7 +37,7 @@ Replacement arange(Rewrite& r) {
     return is_integral(type) && given.is<double>() ? Argument(static_cast<int64_t>(r.number(name))) : given;
   };
   const Argument start = term("start", 0), step = term("step", 1);
-  auto is_integer = [](const Argument& a) { return a.is<int64_t>() || a.is<Expr>(); };
+  auto is_integer = [](const Argument& a) { return a.is<int64_t>() || (a.is<Expr>() && !is_float(a.as<Expr>())); };
   const Expr length = r.out().sizes[0];
   if (is_integral(type) && is_integer(start) && is_integer(step)) return {r.b.iota(length, r.out().device, start, step, type)};
   if (!is_floating(type)) return {};

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "litz/decompose/decompose.h"
+#include "litz/symbolic/computed.h"
 
 namespace litz {
 namespace {
@@ -112,7 +113,8 @@ Replacement masked_fill(Rewrite& r) {
     if (value.as<Value>().meta().rank() != 0) return {};
     fill = r.b.to(value.as<Value>(), type);
   } else {
-    if (value.is<double>() && !is_floating(type) && !is_complex(type)) return {};
+    const bool is_real = value.is<double>() || (value.is<Expr>() && is_float(value.as<Expr>()));
+    if (is_real && !is_floating(type) && !is_complex(type)) return {};
     if (!fits(value, type)) return {};
     fill = r.b.full({}, value, type, r.out().device);
   }

@@ -68,6 +68,7 @@ typedef enum {
   LITZ_ARG_MEMORY_FORMAT,  // integer: PyTorch's number
   LITZ_ARG_EXPR,           // integer: expression (a graph's argument), table entry (a call's)
   LITZ_ARG_VALUE,          // integer: value (a graph's argument), slot (a call's)
+  LITZ_ARG_FLOAT_EXPR,     // integer: table entry (a call's) that holds the bits of a double
   LITZ_ARG_LIST            // integer: number of elements, which follow
 } litz_argument_kind;
 
@@ -90,6 +91,11 @@ LITZ_API int litz_graph_integer(litz_graph* graph, int64_t value, int32_t* expr)
 /// A size of the inputs, or (unbacked) a number that only the run knows. Bounds: INT64_MAX and -INT64_MAX for none.
 LITZ_API int litz_graph_symbol(litz_graph* graph, const char* name, int is_unbacked, int64_t lower, int64_t upper, const int64_t* hint,
                                int32_t* expr);
+/// A float that only the run knows (`is_unbacked`) or that is passed.
+LITZ_API int litz_graph_float_symbol(litz_graph* graph, const char* name, int is_unbacked, int32_t* expr);
+/// A number that follows from earlier symbols by functions of floats: "trunc(float_mul(to_float(s0), 1.5))", with the functions of
+/// support/number_functions.def. Bounds as above; they must lie around every value.
+LITZ_API int litz_graph_computed(litz_graph* graph, const char* name, const char* definition, int64_t lower, int64_t upper, int32_t* expr);
 /// op: "+", "*", "//", "%", "min", "max", "==", "!=", "<", "<=", "and", "or", "not", "select".
 LITZ_API int litz_graph_expr(litz_graph* graph, const char* op, const int32_t* operands, size_t count, int32_t* expr);
 

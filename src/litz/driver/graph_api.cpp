@@ -77,6 +77,7 @@ Argument argument_of(const GraphImport& builder, const litz_argument* arguments,
     }
     case LITZ_ARG_DEVICE: return Device{a.text, static_cast<int>(a.integer)};
     case LITZ_ARG_MEMORY_FORMAT: return memory_format_of(a.integer);
+    case LITZ_ARG_FLOAT_EXPR:
     case LITZ_ARG_EXPR: return builder.expr(a.integer);
     case LITZ_ARG_VALUE: return builder.value(a.integer);
     case LITZ_ARG_LIST: {
@@ -127,6 +128,15 @@ int litz_graph_symbol(litz_graph* graph, const char* name, int is_unbacked, int6
     *expr = graph->builder.symbol(name, kind, {lower, upper}, hint ? std::optional<int64_t>(*hint) : std::nullopt);
     return LITZ_OK;
   });
+}
+
+int litz_graph_float_symbol(litz_graph* graph, const char* name, int is_unbacked, int32_t* expr) {
+  const auto kind = is_unbacked ? litz::SymbolKind::kUnbacked : litz::SymbolKind::kSize;
+  return guarded([&] { return *expr = graph->builder.float_symbol(name, kind), LITZ_OK; });
+}
+
+int litz_graph_computed(litz_graph* graph, const char* name, const char* definition, int64_t lower, int64_t upper, int32_t* expr) {
+  return guarded([&] { return *expr = graph->builder.computed(name, definition, {lower, upper}), LITZ_OK; });
 }
 
 int litz_graph_expr(litz_graph* graph, const char* op, const int32_t* operands, size_t count, int32_t* expr) {

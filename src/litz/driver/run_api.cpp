@@ -36,7 +36,7 @@ void flatten(const runtime::Program& program, const runtime::ExternArg& argument
   else if (auto* i = std::get_if<int64_t>(&argument)) a = {LITZ_ARG_INT, *i};
   else if (auto* d = std::get_if<double>(&argument)) a = {LITZ_ARG_FLOAT, 0, *d};
   else if (auto* s = std::get_if<std::string>(&argument)) a = {LITZ_ARG_STRING, 0, 0, 0, s->c_str()};
-  else if (auto* n = std::get_if<runtime::NumberArg>(&argument)) a = {LITZ_ARG_EXPR, n->entry};
+  else if (auto* n = std::get_if<runtime::NumberArg>(&argument)) a = {n->is_float ? LITZ_ARG_FLOAT_EXPR : LITZ_ARG_EXPR, n->entry};
   else if (auto* t = std::get_if<runtime::TensorArg>(&argument)) a = {LITZ_ARG_VALUE, t->slot};
   else if (auto* t = std::get_if<DType>(&argument)) a = {LITZ_ARG_DTYPE, dtype_torch_code(*t)};
   else if (auto* t = std::get_if<runtime::DeviceId>(&argument))

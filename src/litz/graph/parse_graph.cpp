@@ -4,6 +4,7 @@
 #include "litz/graph/argument.h"
 #include "litz/graph/graph.h"
 #include "litz/support/check.h"
+#include "litz/symbolic/computed.h"
 
 namespace litz {
 namespace {
@@ -144,12 +145,21 @@ class GraphParser {
       range = {read_bound(bounds[0]), read_bound(bounds[1])};
       if (range.lower > range.upper) user_error("symbol {}: no number lies in [{}, {}]", name, bounds[0], bounds[1]);
     }
+    const bool is_a_float = accept(line, "float");
     if (accept(line, "hint")) hint = read_bound(take_word(line));
+    std::optional<Definition> definition;
+    if (accept(line, "=")) {
+      look_at(line);
+      definition = parse_definition(*graph_->context, line);
+      line = {};
+    }
     expect_end(line);
     look_at(name);
     if (name.empty()) user_error("expected the symbol's name");
     if (graph_->context->find_symbol(name)) user_error("symbol {} stands twice", name);
-    graph_->context->symbol(name, kind, range, hint);
+    if (definition) computed_symbol(*graph_->context, name, std::move(*definition), range);
+    else if (is_a_float) float_symbol(*graph_->context, name, kind);
+    else graph_->context->symbol(name, kind, range, hint);
   }
 
   Node* define(NodeKind kind, std::string_view& line) {

@@ -7,6 +7,7 @@
 #include "litz/graph/graph.h"
 #include "litz/support/check.h"
 #include "litz/support/literal_text.h"
+#include "litz/symbolic/computed.h"
 
 namespace litz {
 namespace {
@@ -27,7 +28,11 @@ class SymbolCollector {
  public:
   void add(Expr e) {
     if (!e) return;
-    for (Expr s : free_symbols(e)) symbols_.emplace(s.id(), s);
+    for (Expr s : free_symbols(e)) {
+      symbols_.emplace(s.id(), s);
+      if (const Definition* definition = definition_of(s))
+        for (const Definition::Step& step : definition->steps) add(step.expr);
+    }
   }
   void add(const TensorMeta& meta) {
     if (meta.is_none) return;
@@ -132,9 +137,12 @@ std::string to_text(const Graph& graph) {
   for (const auto& o : graph.outputs)
     if (auto* e = std::get_if<Expr>(&o.value)) symbols.add(*e);
   for (const auto& [id, s] : symbols.symbols()) {
-    text += fmt::format("symbol {}{} in [{}, {}]", s.symbol_name(), s.symbol_kind() == SymbolKind::kUnbacked ? " unbacked" : "",
-                        bound_text(s.range().lower), bound_text(s.range().upper));
-    if (auto hint = s.hint()) text += fmt::format(" hint {}", *hint);
+    const Definition* definition = definition_of(s);
+    text += fmt::format("symbol {}{}", s.symbol_name(), s.symbol_kind() == SymbolKind::kUnbacked ? " unbacked" : "");
+    if (is_float(s) && !definition) text += " float";
+    else text += fmt::format(" in [{}, {}]", bound_text(s.range().lower), bound_text(s.range().upper));
+    if (definition) text += fmt::format(" = {}", to_text(*definition));
+    else if (auto hint = s.hint()) text += fmt::format(" hint {}", *hint);
     text += "\n";
   }
   for (const Node* n : graph.inputs)

@@ -1,6 +1,7 @@
 #include "litz/graph/type_rules.h"
 
 #include "litz/support/check.h"
+#include "litz/symbolic/computed.h"
 
 namespace litz {
 namespace {
@@ -39,9 +40,9 @@ struct Classes {
       place = promote(place, m.dtype);
     } else if (a.is<bool>()) {
       numbers = promote(numbers, DType::kBool);
-    } else if (a.is<int64_t>() || a.is<Expr>()) {
+    } else if (a.is<int64_t>() || (a.is<Expr>() && !is_float(a.as<Expr>()))) {
       numbers = promote(numbers, DType::kInt64);
-    } else if (a.is<double>()) {
+    } else if (a.is<double>() || a.is<Expr>()) {
       numbers = promote(numbers, DType::kFloat32);
     } else if (a.is<std::complex<double>>()) {
       numbers = promote(numbers, DType::kComplex64);

@@ -3,6 +3,7 @@
 #include "litz/graph/argument.h"
 #include "litz/graph/graph.h"
 #include "litz/support/check.h"
+#include "litz/symbolic/computed.h"
 
 namespace litz {
 namespace {
@@ -87,7 +88,13 @@ class Verifier {
     expect(static_cast<bool>(e), "a null expression");
     expect(&e.context() == graph_.context.get(), "the expression {} belongs to another graph", to_string(e));
     if (e.is_integer()) return;
-    for (Expr s : free_symbols(e)) expect(symbols_.contains(s), "the symbol {} is used before it is known", to_string(s));
+    for (Expr s : free_symbols(e)) {
+      if (symbols_.contains(s)) continue;
+      const Definition* definition = definition_of(s);
+      expect(definition != nullptr, "the symbol {} is used before it is known", to_string(s));
+      for (const Definition::Step& step : definition->steps)
+        if (step.expr) use(step.expr);
+    }
   }
 
   void use(const Argument& a) {
@@ -101,7 +108,7 @@ class Verifier {
   void introduce(Expr e) {
     if (!e || e.is_integer()) return;
     for (Expr s : free_symbols(e)) {
-      const bool may_define = current_->kind != NodeKind::kCall || s.symbol_kind() == SymbolKind::kUnbacked;
+      const bool may_define = current_->kind != NodeKind::kCall || (s.symbol_kind() == SymbolKind::kUnbacked && !definition_of(s));
       if (may_define) symbols_.insert(s);
     }
     use(e);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "litz/symbolic/computed.h"
+
 namespace litz {
 namespace {
 
@@ -28,7 +30,7 @@ class Liveness {
   void use(Value v) { live_.insert(v.node); }
   void use(Expr e) {
     if (!e || e.is_integer()) return;
-    for (Expr s : free_symbols(e))
+    for (Expr s : base_symbols(e))
       if (s.symbol_kind() == SymbolKind::kUnbacked) symbols_.insert(s);
   }
 

@@ -5,6 +5,7 @@
 
 #include "litz/graph/argument.h"
 #include "litz/support/check.h"
+#include "litz/symbolic/computed.h"
 
 namespace litz {
 
@@ -33,6 +34,12 @@ int32_t GraphImport::integer(int64_t value) { return add(graph_->context->intege
 
 int32_t GraphImport::symbol(std::string_view name, SymbolKind kind, ValueRange range, std::optional<int64_t> hint) {
   return add(graph_->context->symbol(name, kind, range, hint));
+}
+
+int32_t GraphImport::float_symbol(std::string_view name, SymbolKind kind) { return add(litz::float_symbol(*graph_->context, name, kind)); }
+
+int32_t GraphImport::computed(std::string_view name, std::string_view definition, ValueRange range) {
+  return add(computed_symbol(*graph_->context, name, parse_definition(*graph_->context, definition), range));
 }
 
 namespace {

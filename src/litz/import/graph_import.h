@@ -20,6 +20,9 @@ class GraphImport {
 
   int32_t integer(int64_t value);
   int32_t symbol(std::string_view name, SymbolKind kind, ValueRange range, std::optional<int64_t> hint);
+  int32_t float_symbol(std::string_view name, SymbolKind kind);
+  /// definition as in litz_graph_computed.
+  int32_t computed(std::string_view name, std::string_view definition, ValueRange range);
   /// op as in litz_graph_expr.
   int32_t expression(std::string_view op, std::span<const int32_t> operands);
 

@@ -1,11 +1,16 @@
 #include "litz/lower/promotion.h"
 
+#include "litz/symbolic/computed.h"
+
 namespace litz {
 
 bool is_number(const Argument& a) { return a.is<bool>() || a.is<int64_t>() || a.is<double>() || a.is<Expr>(); }
 
 ValueId number_value(BodyBuilder& b, const Argument& a, DType dtype) {
-  if (auto* e = std::get_if<Expr>(&a)) return b.cast(b.index_expr(*e), dtype);
+  if (auto* e = std::get_if<Expr>(&a)) {
+    const ValueId word = b.index_expr(*e);
+    return b.cast(is_float(*e) ? b.bitcast(word, DType::kFloat64) : word, dtype);
+  }
   if (auto* v = std::get_if<bool>(&a)) return b.constant(dtype, Number::of(int64_t{*v}));
   if (auto* i = std::get_if<int64_t>(&a)) return b.constant(dtype, Number::of(*i));
   return b.constant(dtype, Number::of(a.as<double>()));
@@ -15,7 +20,8 @@ namespace {
 
 DType number_type(const Argument& a) {
   if (a.is<bool>()) return DType::kBool;
-  return a.is<double>() ? DType::kFloat32 : DType::kInt64;
+  const auto* symbol = std::get_if<Expr>(&a);
+  return a.is<double>() || (symbol && is_float(*symbol)) ? DType::kFloat32 : DType::kInt64;
 }
 
 int category_rank(DType d) {

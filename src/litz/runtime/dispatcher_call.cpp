@@ -68,6 +68,11 @@ struct StableCall {
   int call(CallFrame& frame) const;
 };
 
+bool is_float(const ExternArg& argument) {
+  const auto* number = std::get_if<NumberArg>(&argument);
+  return number && number->is_float;
+}
+
 bool StableCall::takes(const std::string& type, const ExternArg& argument, std::string* reason) const {
   if (type.ends_with("?"))
     return std::holds_alternative<std::monostate>(argument) || takes(type.substr(0, type.size() - 1), argument, reason);
@@ -84,7 +89,7 @@ bool StableCall::takes(const std::string& type, const ExternArg& argument, std::
   bool fits = false;
   const bool is_number = std::holds_alternative<int64_t>(argument) || std::holds_alternative<NumberArg>(argument);
   if (type == "Tensor") fits = std::holds_alternative<TensorArg>(argument);
-  else if (type == "int") fits = is_number;
+  else if (type == "int") fits = is_number && !is_float(argument);
   else if (type == "float") fits = std::holds_alternative<double>(argument) || is_number;
   else if (type == "bool") fits = std::holds_alternative<bool>(argument);
   else if (type == "ScalarType") fits = std::holds_alternative<DType>(argument);
@@ -141,6 +146,7 @@ int StableCall::push(const std::string& type, const ExternArg& argument, CallFra
     double number = 0;
     if (auto* d = std::get_if<double>(&argument)) number = *d;
     else if (auto* i = std::get_if<int64_t>(&argument)) number = static_cast<double>(*i);
+    else if (is_float(argument)) number = float_of_word(frame.number(std::get<NumberArg>(argument).entry));
     else number = static_cast<double>(frame.number(std::get<NumberArg>(argument).entry));
     std::memcpy(value, &number, sizeof number);
     return 0;

@@ -519,6 +519,9 @@ RunStatus Executor::collect_outputs(CallState& state, const CallArgument* argume
       case OutputSpec::kNone: break;
       case OutputSpec::kInput: output = {CallOutput::kArgument, nullptr, specs[i].index}; break;
       case OutputSpec::kInteger: output = {CallOutput::kInteger, nullptr, 0, state.numbers->table[specs[i].index]}; break;
+      case OutputSpec::kComputedFloat:
+        output = {CallOutput::kFloat, nullptr, 0, 0, float_of_word(state.numbers->table[specs[i].index])};
+        break;
       case OutputSpec::kFloat: output = {CallOutput::kFloat, nullptr, 0, 0, specs[i].number}; break;
       case OutputSpec::kBool: output = {CallOutput::kBool, nullptr, 0, specs[i].number != 0}; break;
       case OutputSpec::kTensor: {

@@ -31,7 +31,7 @@ std::string argument(const Program& p, const ExternArg& a) {
                         [](int64_t v) { return fmt::format("{}", v); },
                         [](double v) { return fmt::format("{}", v); },
                         [](const std::string& v) { return fmt::format("{}", v); },
-                        [](NumberArg v) { return fmt::format("n{}", v.entry); },
+                        [](NumberArg v) { return fmt::format("{}n{}", v.is_float ? "float " : "", v.entry); },
                         [](TensorArg v) { return fmt::format("%{}", v.slot); },
                         [](DType v) { return std::string(dtype_name(v)); },
                         [&](DeviceId v) { return device(p, v); },
@@ -103,6 +103,7 @@ std::string to_text(const Program& p) {
       case OutputSpec::kNone: text += "None"; break;
       case OutputSpec::kTensor: text += fmt::format("%{}", o.index); break;
       case OutputSpec::kInput: text += fmt::format("argument {}", o.index); break;
+      case OutputSpec::kComputedFloat: text += fmt::format("float n{}", o.index); break;
       case OutputSpec::kInteger: text += fmt::format("n{}", o.index); break;
       case OutputSpec::kFloat: text += fmt::format("{}", o.number); break;
       case OutputSpec::kBool: text += o.number != 0 ? "True" : "False"; break;

@@ -95,7 +95,8 @@ struct KernelError {
 
 struct NumberArg {
   TableIndex entry;
-};  // a symbolic integer
+  bool is_float = false;
+};  // a symbolic integer or, as its bits, a float
 struct TensorArg {
   Slot slot;
 };
@@ -178,8 +179,9 @@ struct Kernel {
 };
 
 struct OutputSpec {
-  enum Kind : uint8_t { kNone, kTensor, kInput, kInteger, kFloat, kBool } kind = kNone;
-  int32_t index = 0;  // slot; argument position for kInput (the very tensor object that was passed); table entry for kInteger
+  enum Kind : uint8_t { kNone, kTensor, kInput, kInteger, kComputedFloat, kFloat, kBool } kind = kNone;
+  int32_t index =
+      0;  // slot; argument position for kInput (the very tensor object that was passed); table entry for kInteger, kComputedFloat
   double number = 0;  // kFloat, kBool
 };
 

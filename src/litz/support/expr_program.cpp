@@ -44,9 +44,10 @@ bool compute(Op op, int64_t a, int64_t b, int64_t& result) {
     case Op::kOr: result = (a != 0) | (b != 0); return true;
     case Op::kNot: result = a == 0; return true;
     case Op::kJumpIfZero:
-    case Op::kJump: break;
+    case Op::kJump: return true;
+    case Op::kFirstFunction: break;
   }
-  return true;
+  return apply(ExprProgram::function_of(op), a, b, &result) || !kChecked;
 }
 
 template <bool kChecked>
@@ -106,6 +107,9 @@ std::string to_text(const ExprProgram& program) {
     else if (step.op == Op::kJumpIfZero) fmt::format_to(line, "{}: if not {} go to {}\n", i, name(step.a), step.target);
     else if (step.op == Op::kCopy) fmt::format_to(line, "{}: r{} = {}\n", i, step.target, name(step.a));
     else if (step.op == Op::kNot) fmt::format_to(line, "{}: r{} = not {}\n", i, step.target, name(step.a));
+    else if (step.op >= Op::kFirstFunction)
+      fmt::format_to(line, "{}: r{} = {}({}, {})\n", i, step.target, info(ExprProgram::function_of(step.op)).name, name(step.a),
+                     name(step.b));
     else fmt::format_to(line, "{}: r{} = {} {} {}\n", i, step.target, name(step.a), kNames[size_t(step.op)], name(step.b));
   }
   for (const ExprProgram::Output& output : program.outputs) fmt::format_to(line, "out[{}] = {}\n", output.target, name(output.value));

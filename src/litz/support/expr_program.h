@@ -1,5 +1,6 @@
 #pragma once
-// Integer expressions compiled to a flat register program, for the run time: no expression, context or name is left.
+// Integer expressions compiled to a flat register program, for the run time: no expression, context or name is left. A
+// register is a word of 64 bits; the functions of floats (number_functions.h) take it for the bits of a double.
 // Made by compile_exprs (symbolic/bytecode.h). Plain data: it can be written to a package.
 //
 // Use: initialise(program, out) once, which stores the outputs that are constants; then evaluate(program, symbols, out)
@@ -10,6 +11,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "litz/support/number_functions.h"
 
 namespace litz {
 
@@ -28,10 +31,13 @@ struct ExprProgram {
     kLe,
     kAnd,
     kOr,
-    kNot,         // target = !a
-    kJumpIfZero,  // to step `target` if a is 0
-    kJump,        // to step `target`
+    kNot,            // target = !a
+    kJumpIfZero,     // to step `target` if a is 0
+    kJump,           // to step `target`
+    kFirstFunction,  // from here on target = function(a, b), in the order of number_functions.def
   };
+  static constexpr Op op_of(NumberFunction function) { return Op(uint8_t(Op::kFirstFunction) + uint8_t(function)); }
+  static constexpr NumberFunction function_of(Op op) { return NumberFunction(uint8_t(op) - uint8_t(Op::kFirstFunction)); }
 
   /// Where an operand lies: the two highest bits of its number choose the array.
   enum class Space : uint32_t { kSymbol = 0, kRegister = 1, kLiteral = 2 };
@@ -63,7 +69,8 @@ void initialise(const ExprProgram& program, int64_t* out);
 /// Stores the other outputs. Overflow wraps.
 void evaluate(const ExprProgram& program, const int64_t* symbols, int64_t* out);
 
-/// The same; false, with no output stored, when a step leaves 64 bits or divides by zero.
+/// The same; false, with no output stored, when a step leaves 64 bits, divides by zero or asks a function for what
+/// it does not have.
 [[nodiscard]] bool evaluate_checked(const ExprProgram& program, const int64_t* symbols, int64_t* out);
 
 /// One line a step: "r3 = r1 * 768".

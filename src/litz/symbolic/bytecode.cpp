@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "litz/support/check.h"
+#include "litz/symbolic/computed.h"
 
 namespace litz {
 namespace {
@@ -30,7 +31,9 @@ class Compiler {
     std::span<const Expr> operands = e.operands();
     switch (e.kind()) {
       case ExprKind::kInteger: return literal(e.integer());
-      case ExprKind::kSymbol: LITZ_CHECK(false, "symbol {} of a run-time expression has no entry", e.symbol_name());
+      case ExprKind::kSymbol:
+        if (const Definition* definition = definition_of(e)) return compile_definition(*definition);
+        LITZ_CHECK(false, "symbol {} of a run-time expression has no entry", e.symbol_name());
       case ExprKind::kAdd: return fold(Op::kAdd, operands);
       case ExprKind::kMul: return fold(Op::kMul, operands);
       case ExprKind::kFloorDiv: return fold(Op::kFloorDiv, operands);
@@ -50,6 +53,19 @@ class Compiler {
       case ExprKind::kSelect: return compile_select(operands);
     }
     LITZ_CHECK(false, "no code for {}", to_string(e));
+  }
+
+  Operand compile_definition(const Definition& definition) {
+    std::vector<Operand> made;
+    for (const Definition::Step& step : definition.steps) {
+      switch (step.kind) {
+        case Definition::Step::kExpr: made.push_back(step.expr.is_integer() ? literal(step.expr.integer()) : compile(step.expr)); break;
+        case Definition::Step::kFloat: made.push_back(literal(word_of_float(step.number))); break;
+        case Definition::Step::kFunction:
+          made.push_back(emit(ExprProgram::op_of(step.function), made[step.operands[0]], made[step.operands[1]]));
+      }
+    }
+    return made.back();
   }
 
   Operand compile_select(std::span<const Expr> operands) {

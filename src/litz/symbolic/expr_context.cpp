@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "litz/symbolic/computed.h"
 #include "litz/symbolic/evaluate.h"
 #include "litz/symbolic/expr_range.h"
 
@@ -159,6 +160,7 @@ std::strong_ordering compare_exprs(Expr a, Expr b) {
 }
 
 ExprContext::Impl::Impl(ExprContext& owner) : context(owner), memos(new Memo[kMemoSize]) {}
+ExprContext::Impl::~Impl() = default;
 
 Expr ExprContext::Impl::integer(int64_t value) {
   bool small = value >= -16 && value < kSmallIntegers;

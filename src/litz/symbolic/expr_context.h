@@ -14,6 +14,15 @@
 
 namespace litz {
 
+struct Definition;
+/// What computed.h adds to a symbol.
+struct ComputedSymbol {
+  bool is_float;
+  std::unique_ptr<Definition> definition;  // null: a float that is given
+};
+std::optional<int64_t> evaluate_definition(const Definition& definition,
+                                           const std::function<std::optional<int64_t>(Expr symbol)>& value_of);
+
 /// A constructor that meets a sum or product of constants beyond 64 bits throws it. Proofs take it for "not proven".
 class ExprOverflow : public UserError {
  public:
@@ -33,6 +42,7 @@ enum class ExprOp : uint32_t { kAdd, kSub, kMul, kFloorDiv, kMod, kMin, kMax, kL
 
 struct ExprContext::Impl {
   explicit Impl(ExprContext& context);
+  ~Impl();
 
   /// The interned node of this kind over these (canonical) operands. Canonicalisation is the caller's.
   Expr intern(ExprKind kind, std::span<const Expr> operands);
@@ -61,6 +71,7 @@ struct ExprContext::Impl {
   uint32_t next_id = 0;
   uint32_t next_symbol = 0;
   std::unordered_map<std::string_view, Expr> symbols;
+  std::unordered_map<const ExprNode*, ComputedSymbol> computed;
   std::unordered_map<std::string, uint32_t> name_counters;
   static constexpr int kSmallIntegers = 1024;
   std::array<const ExprNode*, kSmallIntegers + 16> small_integers{};

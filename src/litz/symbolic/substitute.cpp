@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "litz/symbolic/computed.h"
 #include "litz/symbolic/evaluate.h"
 #include "litz/symbolic/polynomial.h"
 
@@ -73,6 +74,8 @@ void collect_symbols(Expr e, std::vector<Expr>& visited, std::vector<Expr>& symb
 bool depends(Expr e, Expr symbol) {
   if (e == symbol) return true;
   if (!(e.node()->symbol_mask & symbol.node()->symbol_mask)) return false;
+  if (const Definition* definition = definition_of(e))
+    return std::ranges::any_of(definition->steps, [&](const Definition::Step& step) { return step.expr && depends(step.expr, symbol); });
   for (Expr operand : e.operands())
     if (depends(operand, symbol)) return true;
   return false;
@@ -145,6 +148,7 @@ struct Evaluator {
     if (e.is_integer()) return e.integer();
     if (auto found = memo.find(e); found != memo.end()) return found->second;
     std::optional<int64_t> result = e.is_symbol() ? value_of(e) : evaluate_node(e, *this);
+    if (const Definition* definition = result ? nullptr : definition_of(e)) result = evaluate_definition(*definition, value_of);
     memo.emplace(e, result);
     return result;
   }

@@ -5,6 +5,7 @@
 
 #include "litz/support/check.h"
 #include "litz/symbolic/bytecode.h"
+#include "litz/symbolic/computed.h"
 
 namespace litz {
 namespace {
@@ -142,7 +143,7 @@ class Emitter {
         [&](const auto& v) -> ExternArg {
           using T = std::decay_t<decltype(v)>;
           if constexpr (std::is_same_v<T, None>) return std::monostate{};
-          else if constexpr (std::is_same_v<T, Expr>) return NumberArg{entry(v)};
+          else if constexpr (std::is_same_v<T, Expr>) return NumberArg{entry(v), is_float(v)};
           else if constexpr (std::is_same_v<T, std::complex<double>>) return ComplexArg{v.real(), v.imag()};
           else if constexpr (std::is_same_v<T, Device>) return argument_device(v);
           else if constexpr (std::is_same_v<T, MemoryFormat>) return MemoryFormatArg{static_cast<int32_t>(v)};  // PyTorch's numbers
@@ -194,7 +195,8 @@ class Emitter {
     bool any = false;
     for (size_t d = 0; d < tensor(t).sizes.size(); ++d) {
       const Expr size = tensor(t).sizes[d];
-      if (!size.is_symbol() || size.symbol_kind() != SymbolKind::kUnbacked || std::find(late_.begin(), late_.end(), size) != late_.end())
+      if (!size.is_symbol() || size.symbol_kind() != SymbolKind::kUnbacked || definition_of(size) ||
+          std::find(late_.begin(), late_.end(), size) != late_.end())
         continue;
       program_.lines.push_back(runtime::ReadNumberLine{runtime::ReadNumberLine::kSize, run_time_entry(size), t, static_cast<int32_t>(d)});
       check_range(size, 0);
@@ -236,7 +238,8 @@ class Emitter {
           using T = std::decay_t<decltype(v)>;
           if constexpr (std::is_same_v<T, TensorRef>) out.kind = OutputSpec::kTensor, out.index = v.id;
           else if constexpr (std::is_same_v<T, WrapperOutput::Input>) out.kind = OutputSpec::kInput, out.index = v.position;
-          else if constexpr (std::is_same_v<T, Expr>) out.kind = OutputSpec::kInteger, out.index = entry(v);
+          else if constexpr (std::is_same_v<T, Expr>)
+            out.kind = is_float(v) ? OutputSpec::kComputedFloat : OutputSpec::kInteger, out.index = entry(v);
           else if constexpr (std::is_same_v<T, int64_t>) out.kind = OutputSpec::kInteger, out.index = entry(wrapper_.context->integer(v));
           else if constexpr (std::is_same_v<T, double>) out.kind = OutputSpec::kFloat, out.number = v;
           else if constexpr (std::is_same_v<T, bool>) out.kind = OutputSpec::kBool, out.number = v;
@@ -254,9 +257,10 @@ class Emitter {
     std::vector<SymbolSlot> early_slots, late_slots;
     for (size_t k = 0; k < symbols_.size(); ++k) early_slots.push_back({symbols_[k], static_cast<uint32_t>(k)});
     for (uint32_t k = 0; k < table_.size(); ++k) {
-      if (table_[k].is_symbol()) late_slots.push_back({table_[k], k});
       const bool is_late = std::any_of(late_.begin(), late_.end(), [&](Expr s) { return depends_on(table_[k], s); });
-      if (is_late && table_[k].is_symbol()) continue;  // its line fills it in
+      const bool is_given = table_[k].is_symbol() && (!is_late || !definition_of(table_[k]));
+      if (is_given) late_slots.push_back({table_[k], k});
+      if (is_late && is_given) continue;  // its line fills it in
       (is_late ? late : early).push_back(table_[k]);
       (is_late ? late_at : early_at).push_back(k);
     }
