@@ -55,9 +55,19 @@ Argument ratio(Rewrite& r, Expr numerator, Expr denominator, DType type) {
   return r.b.div(tensor(numerator), tensor(denominator));
 }
 
-Argument scale_of(Rewrite& r, const Axes& a, size_t k, DType type) {
-  if (a.factor[k] && *a.factor[k] > 0) return rounded(1.0 / *a.factor[k], type);
-  return ratio(r, a.in[k], a.out[k], type);
+bool has_factor(const Axes& a, size_t k) { return a.factor[k] && *a.factor[k] > 0; }
+
+/// copies_equal: where the size stays, eager copies the dimension, whatever the factor (1.1 of 8 is 8).
+Argument scale_of(Rewrite& r, const Axes& a, size_t k, DType type, bool copies_equal) {
+  if (!has_factor(a, k)) return ratio(r, a.in[k], a.out[k], type);
+  const double by_factor = rounded(1.0 / *a.factor[k], type);
+  const Expr is_equal = eq(a.in[k], a.out[k]);
+  if (!copies_equal || is_equal.is_integer(0)) return by_factor;
+  if (is_equal.is_integer(1)) return 1.0;
+  auto tensor = [&](Argument value, DType of) { return r.b.full({}, value, of, r.out().device); };
+  const Value in = tensor(GraphBuilder::size_argument(a.in[k]), DType::kInt64),
+              out = tensor(GraphBuilder::size_argument(a.out[k]), DType::kInt64);
+  return r.b.where(r.b.eq(in, out), tensor(1.0, type), tensor(by_factor, type));
 }
 
 Value floats(Rewrite& r, Expr length, DType type) { return r.b.to(r.b.iota(length, r.out().device), type); }
@@ -70,16 +80,17 @@ Value at_most(Rewrite& r, Value v, Expr bound) { return r.b.call("aten.minimum",
 
 bool is_exact(Rewrite& r) { return r.node.op->name.find("nearest_exact") != std::string::npos; }
 
-std::vector<Value> nearest_places(Rewrite& r, const Axes& a, DType type) {
+/// copies_equal as in scale_of: eager does so in two dimensions and in every gradient.
+std::vector<Value> nearest_places(Rewrite& r, const Axes& a, DType type, bool copies_equal) {
   std::vector<Value> places;
   for (size_t k = 0; k < a.count; ++k) {
-    if (!is_exact(r) && a.in[k] == a.out[k]) {
+    if (!is_exact(r) && a.in[k] == a.out[k] && (copies_equal || !has_factor(a, k))) {
       places.push_back(r.b.iota(a.out[k], r.out().device));
       continue;
     }
     Value i = floats(r, a.out[k], type);
     if (is_exact(r)) i = r.b.add(i, 0.5);
-    const Value source = r.b.call("aten.floor", {r.b.mul(i, scale_of(r, a, k, type))});
+    const Value source = r.b.call("aten.floor", {r.b.mul(i, scale_of(r, a, k, type, copies_equal && !is_exact(r)))});
     places.push_back(at_most(r, r.b.to(source, DType::kInt64), a.in[k] - 1));
   }
   return places;
@@ -92,14 +103,14 @@ Replacement nearest(Rewrite& r) {
   if (!has_pixels(x.meta().sizes)) return {};
   const Axes a = axes_of(r, x.meta().rank() - 2, x.meta().sizes, r.out().sizes);
   const DType type = x.meta().dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  return {gather_at(r, x, nearest_places(r, a, type))};
+  return {gather_at(r, x, nearest_places(r, a, type, a.count == 2))};
 }
 
 Replacement nearest_backward(Rewrite& r) {
   if (!has_pixels(r.out().sizes)) return {};
   const Value grad = r.opmath(r.tensor("grad_output"));
   const Axes a = axes_of(r, r.out().rank() - 2, r.out().sizes, grad.meta().sizes);
-  return {r.result(accumulate_at(r, r.out().sizes, nearest_places(r, a, grad.meta().dtype), grad))};
+  return {r.result(accumulate_at(r, r.out().sizes, nearest_places(r, a, grad.meta().dtype, true), grad))};
 }
 
 /// Where the positions of the output lie in the input, as real numbers.
@@ -109,7 +120,7 @@ Value source_positions(Rewrite& r, const Axes& a, size_t k, DType type, bool ali
     if (a.out[k].is_integer(1)) return r.b.mul(i, 0.0);
     return r.b.mul(i, ratio(r, a.in[k] - 1, a.out[k] - 1, type));
   }
-  const Value source = r.b.sub(r.b.mul(r.b.add(i, 0.5), scale_of(r, a, k, type)), 0.5);
+  const Value source = r.b.sub(r.b.mul(r.b.add(i, 0.5), scale_of(r, a, k, type, !cubic)), 0.5);
   return cubic ? source : r.b.call("aten.maximum", {source, 0.0});
 }
 
