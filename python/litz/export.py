@@ -6,6 +6,7 @@ becomes an op of its own that calls back into Python: it is counted like every o
 
 import operator
 
+import sympy
 import torch
 import torch.fx
 from torch._subclasses import FakeTensor
@@ -148,6 +149,8 @@ class _Exporter:
         value = node.meta.get("val")
         if target is operator.getitem:
             return self.getitem(node)
+        if target is torch.ops.aten._assert_scalar.default and self.states_misjudged_bound(node.args[0]):
+            return None
         if target is torch.ops.aten.masked_select.default and node.args[0].meta["val"].shape != node.args[1].meta["val"].shape:
             self.sizes.misjudged |= value.shape[0].node.expr.free_symbols  # torch bounds it by the first argument alone, not as broadcast
         if isinstance(value, (torch.SymInt, torch.SymBool)) and not _defines_symbols(node):
@@ -160,6 +163,14 @@ class _Exporter:
             self.call_op(node, value)
         else:
             self.call_opaque(node, value)
+
+    def states_misjudged_bound(self, node):
+        """Whether a check only says what torch took for a bound by mistake."""
+        value = node.meta.get("val") if isinstance(node, torch.fx.Node) else None
+        if not isinstance(value, torch.SymBool) or not isinstance(value.node.expr, sympy.Le):
+            return False
+        symbol, bound = value.node.expr.args
+        return symbol in self.sizes.misjudged and bound == value.node.shape_env.var_to_range[symbol].upper
 
     def output(self, node):
         outputs = node.args[0]
