@@ -131,3 +131,23 @@ def test_gradients_through_complex_views():
         want = torch.autograd.grad(y, x, seed)[0]
         got = torch.autograd.grad(torch.compile(function, **BACKEND)(x), x, seed)[0]
         torch.testing.assert_close(got, want, msg=lambda text, name=name: f"{name}: {text}")
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_as_strided_counts_in_the_storage_of_eager(dynamic):
+    """Before an input, behind it and inside; of a copy, whose storage begins with it."""
+    values = torch.arange(100.0)
+    cases = {
+        "scatter before": lambda x: torch.as_strided_scatter(x, torch.full((2, 3), -1.0), (2, 3), (4, 1), 5),
+        "scatter inside": lambda x: torch.as_strided_scatter(x, torch.full((2, 3), -1.0), (2, 3), (4, 1), 11),
+        "read before": lambda x: x.as_strided((2, 3), (4, 1), 5) + 1,
+        "read behind": lambda x: x.as_strided((2, 3), (4, 1), 40) + 1,
+        "read inside": lambda x: x.as_strided((2, 3), (4, 1), 11) + 1,
+        "copied": lambda x: torch.as_strided_copy(x, (2, 3), (4, 1), 40),
+        "computed": lambda x: (x * 2).as_strided((2, 3), (4, 1), 3) + 1,
+        "written": lambda x: (y := x.clone(), y.as_strided((2, 3), (4, 1), 3).mul_(5), y)[2],
+        "written in rows": lambda x: (y := x.contiguous().clone(), y.as_strided((2, 3), (4, 1), 3).mul_(5), y)[2],
+    }
+    for x in (values[10:34].view(4, 6), values[:24].view(4, 6), values[3:27].view(6, 4).t()):
+        for function in cases.values():
+            compare(function, (x,), dynamic)

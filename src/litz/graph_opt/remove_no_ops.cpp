@@ -40,10 +40,24 @@ Value repeated(const Node& n) {
   return is_round_trip ? first : Value{};
 }
 
+Expr offset_of(const Graph& graph, Value v) {
+  const TensorMeta& meta = v.meta();
+  return meta.storage_offset ? meta.storage_offset : graph.context->integer(0);
+}
+
+/// The storages in which as_strided and its kin count elements: these begin where eager has them begin.
+std::unordered_set<Value, ValueHash> counted_storages(const Graph& graph, const AliasInfo& alias) {
+  std::unordered_set<Value, ValueHash> out;
+  for (const Node* n : graph.nodes)
+    if (n->kind == NodeKind::kCall && n->op->name.starts_with("aten.as_strided")) out.insert(alias.root(n->arguments[0].as<Value>()));
+  return out;
+}
+
 }  // namespace
 
 bool remove_no_ops(Graph& graph) {
   const AliasInfo alias(graph);
+  const auto counted = counted_storages(graph, alias);
   ValueMap map;
   auto resolve = [&](Value v) {
     auto found = map.find(v);
@@ -55,7 +69,8 @@ bool remove_no_ops(Graph& graph) {
     for (Argument& a : n->arguments) for_each_value(a, [&](Value& v) { v = resolve(v); });
     const Value source = repeated(*n);
     const bool is_removed = source && same_layout(source.meta(), n->outputs[0]) && !alias.is_returned(n->value()) &&
-                            !alias.is_written(n->value()) && !alias.is_written_from(source, place);
+                            !alias.is_written(n->value()) && !alias.is_written_from(source, place) &&
+                            (offset_of(graph, source) == offset_of(graph, n->value()) || !counted.contains(alias.root(n->value())));
     if (is_removed) map.emplace(n->value(), source);
     else kept.push_back(n);
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "litz/symbolic/prove.h"
+
 namespace litz {
 
 Expr wrap_index(ExprContext& context, Expr index, Expr size) {
@@ -71,6 +73,7 @@ std::optional<std::vector<size_t>> dense_dims(std::span<const Expr> sizes, std::
 Result<View> strided_view(Lowering& lowering, const View& base, std::span<const Expr> sizes, std::span<const Expr> strides, Expr offset) {
   Buffer* b = base.buffer;
   if (base.dtype != b->dtype) return unsupported("as_strided of a view with another element type");
+  if (b->layout.base) return unsupported("as_strided of what a view op of the framework gives");
   const TensorMeta* meta = lowering.eager_meta(first_version(b));
   if (!meta && b->layout.kind != LayoutKind::kStrided) return unsupported("as_strided of a tensor whose strides in eager are not known");
   std::span<const Expr> eager_strides = meta ? meta->strides : b->layout.strides;
@@ -92,6 +95,9 @@ Result<View> strided_view(Lowering& lowering, const View& base, std::span<const 
   Expr position = offset - start;
   for (size_t d = 0; d < axes.size(); ++d)
     if (!result_sizes[d].is_integer(1)) position = position + axes[d] * strides[d];
+  // The storage of what the call computes is the tensor itself; that of an input may go on before and behind it.
+  if (b->kind != BufferKind::kComputed && !prove_in_range(position, product(context, b->sizes)))
+    return unsupported("as_strided that may leave the input");
   std::vector<Expr> ordered_sizes;
   for (size_t d : *order) ordered_sizes.push_back(b->sizes[d]);
   std::vector<Expr> back = ordered_sizes.empty() ? std::vector<Expr>{} : unflatten(position, ordered_sizes);
