@@ -151,3 +151,16 @@ def test_as_strided_counts_in_the_storage_of_eager(dynamic):
     for x in (values[10:34].view(4, 6), values[:24].view(4, 6), values[3:27].view(6, 4).t()):
         for function in cases.values():
             compare(function, (x,), dynamic)
+
+
+def test_ops_on_complex_numbers_whose_decomposition_is_not_theirs():
+    cases = {
+        "tril": lambda z, r: z.tril(1),
+        "triu": lambda z, r: (z * 2).triu(),
+        "count_nonzero": lambda z, r: torch.count_nonzero(z, 1),
+        "clamped real part": lambda z, r: z.real.clamp(0, 1) * z,
+        "masked": lambda z, r: z.masked_fill(z.real > 0, 1 + 2j),
+        "where": lambda z, r: torch.where(z.real > 0, z, 0),
+    }
+    for function in cases.values():
+        compare(function, (Z, R), False)
