@@ -7,6 +7,7 @@
 
 #include "litz/loop/dependences.h"
 #include "litz/schedule/group_mapping.h"
+#include "litz/support/check.h"
 
 namespace litz {
 namespace {
@@ -39,6 +40,10 @@ void assign_storage(Schedule& schedule) {
     for (auto& m : group->members)
       for (Buffer* b : m.operation->outputs) {
         if (m.operation->kind == OperationKind::kScatter) {  // writes into its base (own_scatter_bases)
+          const Buffer& base = *m.operation->scatter_base;
+          for (size_t d = 0; d < b->sizes.size(); ++d)
+            LITZ_CHECK(b->sizes[d].is_integer(1) || b->layout.strides[d] == base.layout.strides[d], "{} lies otherwise than {}, its base",
+                       b->name, base.name);
           schedule.storage_of[b] = m.operation->scatter_base;
           continue;
         }

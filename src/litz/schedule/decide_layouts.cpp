@@ -86,8 +86,8 @@ bool decide_layouts(LoopProgram& program, const Target& target, bool libraries_c
       if (b->layout.kind != LayoutKind::kFlexible) continue;
       std::vector<int> order = row_major_order(b->sizes.size());
       const bool follows_wish = b->layout.order_is_binding || libraries_choose;
-      if (b->layout.wanted_order.size() == b->sizes.size() && follows_wish) order = b->layout.wanted_order;
-      else if (op->kind == OperationKind::kScatter) order = stride_order(op->scatter_base->sizes, op->scatter_base->layout.strides);
+      if (op->kind == OperationKind::kScatter) order = stride_order(op->scatter_base->sizes, op->scatter_base->layout.strides);
+      else if (b->layout.wanted_order.size() == b->sizes.size() && follows_wish) order = b->layout.wanted_order;
       else if (op->kind != OperationKind::kExtern)
         if (auto inherited = order_of_inputs(*op, *b, context)) order = *inherited;
       b->layout.kind = LayoutKind::kStrided;

@@ -55,9 +55,14 @@ bool own_scatter_bases(LoopProgram& program) {
         order.push_back(make);
         changed = true;
       }
-      if (base->layout.kind == LayoutKind::kFlexible && result->layout.kind == LayoutKind::kStrided) base->layout = result->layout;
     }
     order.push_back(op);
+  }
+  // The last one first: a scatter into the result of another one decides for both.
+  for (auto op = order.rbegin(); op != order.rend(); ++op) {
+    if ((*op)->kind != OperationKind::kScatter) continue;
+    Layout &base = (*op)->scatter_base->layout, &result = (*op)->outputs[0]->layout;
+    if (base.kind == LayoutKind::kFlexible && result.kind == LayoutKind::kStrided) base = result;
   }
   program.operations = std::move(order);
   return changed;
