@@ -1,8 +1,10 @@
 """Sizes that are made with floats: what a definition computes is what Python and SymPy compute, and one compile serves all sizes."""
 
 import math
+import pathlib
 import random
 import struct
+import subprocess
 
 import pytest
 import sympy
@@ -274,3 +276,30 @@ def test_pointwise_operands_are_no_calls_of_ops():
     function(torch.randn(12, 8))
     report = litz.last_report()
     assert report["kernels"] == 1 and not report["extern_calls"], report
+
+
+SAVED = """graph f
+schema aten::mul.Tensor(Tensor self, Tensor other) -> Tensor
+schema aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
+symbol s0 in [2, inf] hint 10
+symbol d0 in [0, inf] = trunc(float_mul(to_float(s0), 0.3))
+symbol d1 in [-inf, inf] = float_add(sqrt(to_float(d0 + s0)), -1e-05)
+input %x : f32[s0]
+%a = aten.slice.Tensor(%x, 0, 0, d0) -> f32[d0]
+%b = aten.mul.Tensor(%a, d1) -> f32[d0]
+return %b, d1, d0
+"""
+
+
+@pytest.mark.parametrize("level", ["eliminate_dead_code", "loop", "wrapper"])
+def test_every_level_keeps_the_definitions_in_its_text(level):
+    import litz
+
+    def read_and_write(text):
+        command = [pathlib.Path(litz.__file__).parent / "bin" / "litz", "opt", "-", "--to", level]
+        return subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=60).stdout
+
+    text = read_and_write(SAVED)
+    for definition in ("= trunc(float_mul(to_float(s0), 0.3))", "= float_add(sqrt(to_float(s0 + d0)), -1e-05)"):
+        assert definition in text or definition.replace("s0 + d0", "d0 + s0") in text, text
+    assert read_and_write(text) == text
