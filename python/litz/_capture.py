@@ -7,6 +7,8 @@ import functools
 
 import torch
 from torch._C import DispatchKey
+from torch._prims_common import suggest_memory_format
+from torch._subclasses.fake_impls import op_implementations_dict
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 _KEYS = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
@@ -39,6 +41,20 @@ def _with_sizes(op, x, output_size, *rest):
     return getattr(torch.ops.aten, op._opname).default(x, sizes, *rest, *(factors or [None] * len(spatial)))
 
 
+@functools.cache
+def _gradients():
+    """Gradients of upsampling whose shapes torch gives in C++ alone, which knows no symbolic sizes."""
+    ops = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith(("aten::upsample_", "aten::_upsample_")) and name.endswith("_backward")]
+    return [getattr(torch.ops.aten, name[6:]).default for name in ops if "_aa_" not in name and "nearest2d" not in name and "exact2d" not in name]
+
+
+def _gradient_of_sizes(fake_mode, op, grad, output_size, input_size, *rest):
+    if all(type(n) is int for n in (*grad.shape, *output_size, *input_size)):
+        return NotImplemented
+    with fake_mode:
+        return torch.empty(input_size, dtype=grad.dtype, device=grad.device, memory_format=suggest_memory_format(grad))
+
+
 _ATTENTION = torch.ops.aten.scaled_dot_product_attention.default
 
 
@@ -67,6 +83,8 @@ def native_ops():
     known = _ATTENTION.py_kernels.get(composite)
     _ATTENTION.py_kernels[composite] = _attention
     _ATTENTION._dispatch_cache.clear()
+    shapes = {op: op_implementations_dict.get(op) for op in _gradients()}
+    op_implementations_dict.update(dict.fromkeys(shapes, _gradient_of_sizes))
     for op in _native_ops():
         for key in _KEYS:
             if key in op.py_kernels:
@@ -77,6 +95,11 @@ def native_ops():
     try:
         yield
     finally:
+        for op, shape in shapes.items():
+            if shape is None:
+                del op_implementations_dict[op]
+            else:
+                op_implementations_dict[op] = shape
         for op in _native_ops():
             op.py_kernels.pop(composite, None)
         for op, key, kernel in removed:

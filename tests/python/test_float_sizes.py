@@ -262,9 +262,9 @@ def test_gradients(what):
     assert_one_compile_serves(PROGRAMS[what], [torch.randn(12, 8), torch.randn(23, 9)], gradient=True)
 
 
-@pytest.mark.parametrize("mode", ["nearest"])
-def test_gradients_of_interpolation(mode):
-    inputs = [torch.randn(2, 3, 8, 7), torch.randn(2, 3, 11, 10)]
+@pytest.mark.parametrize("mode, rank", [(mode, rank) for mode, ranks in MODES.items() for rank in ranks])
+def test_gradients_of_interpolation(mode, rank):
+    inputs = [torch.randn(2, 3, *shape[: rank - 2]) for shape in ((8, 7, 6), (11, 10, 9))]
     assert_one_compile_serves(lambda x: F.interpolate(x, scale_factor=1.5, mode=mode), inputs, gradient=True)
 
 
