@@ -45,16 +45,23 @@ Expr main_axis(const KernelPlan& plan) {
   return best;
 }
 
-bool reads_across(const Instr& instr, Expr main, Expr other) {
-  return instr.op == Op::kLoad && instr.operands[0] == kNoValue && is_unit(coefficient_of(instr.coordinates[0], other)) &&
-         is_far(coefficient_of(instr.coordinates[0], main));
+/// What the kernel itself stores is not there yet when tiles are filled.
+bool is_stored_here(const KernelPlan& plan, const Buffer* buffer) {
+  return std::ranges::any_of(plan.members, [&](const PlannedMember& member) {
+    return std::ranges::any_of(member.stores, [&](const PlannedStore& store) { return store.buffer == buffer; });
+  });
+}
+
+bool reads_across(const KernelPlan& plan, const Instr& instr, Expr main, Expr other) {
+  return instr.op == Op::kLoad && !is_stored_here(plan, instr.buffer) && instr.operands[0] == kNoValue &&
+         is_unit(coefficient_of(instr.coordinates[0], other)) && is_far(coefficient_of(instr.coordinates[0], main));
 }
 
 Expr crossing_axis(const KernelPlan& plan, Expr main) {
   for (const PlannedMember& member : plan.members) {
     for (const Instr& instr : member.body.instrs) {
       for (Expr axis : plan.axes) {
-        if (axis != main && reads_across(instr, main, axis)) return axis;
+        if (axis != main && reads_across(plan, instr, main, axis)) return axis;
       }
     }
   }
@@ -89,7 +96,7 @@ class TransposeTiler {
     for (size_t m = 0; m < plan_.members.size(); ++m) {
       const Body& body = plan_.members[m].body;
       for (size_t k = 0; k < body.instrs.size(); ++k) {
-        if (reads_across(body.instrs[k], main_, other_)) crossing.emplace_back(m, k);
+        if (reads_across(plan_, body.instrs[k], main_, other_)) crossing.emplace_back(m, k);
       }
     }
     cut(main_, main_tile_);
