@@ -81,8 +81,12 @@ bool prove_with_atom(Expr atom, const Split& split, bool coefficient_nonnegative
       Expr x = operands[0], d = operands[1];
       if (!prove_positive(d)) break;
       // d * (x // d) lies in [x - d + 1, x].
-      if (std::optional<Expr> times = divide_exactly(split.coefficient, d))
-        if (prove(*times * (coefficient_nonnegative ? x - d + 1 : x) + split.rest)) return true;
+      const Expr least = coefficient_nonnegative ? x - d + 1 : x;
+      if (std::optional<Expr> times = divide_exactly(split.coefficient, d)) {
+        if (prove(*times * least + split.rest)) return true;
+      } else if (prove(split.coefficient * least + split.rest * d)) {  // d times the whole
+        return true;
+      }
       if (std::optional<Expr> bound = coefficient_nonnegative ? lower_bound(x) : upper_bound(x); bound && *bound != x) {
         Expr quotient = floor_div(*bound, d);
         if (quotient != atom && with(quotient)) return true;
