@@ -17,9 +17,23 @@ std::vector<Expr> local_axes(const PlannedMember& member) {
   return axes;
 }
 
-/// Over no axis as well, where its axes have one element: it starts anew wherever its loops end.
+/// A scan also where its axes have one element: it starts anew in every row.
 bool accumulates(const PlannedMember& member) {
   return !member.reduced.empty() || member.kind == OperationKind::kReduction || member.kind == OperationKind::kScan;
+}
+
+/// The member reads what a reduction of the nest gives only when its loops have ended.
+bool needs_finished(const PlannedMember& member, const PlannedNest& nest) {
+  for (const Instr& instr : member.body.instrs) {
+    if (instr.op != Op::kLoad) continue;
+    for (const PlannedMember* earlier : nest.members) {
+      if (earlier->kind != OperationKind::kReduction) continue;
+      for (const PlannedStore& store : earlier->stores) {
+        if (store.buffer == instr.buffer) return true;
+      }
+    }
+  }
+  return false;
 }
 
 bool can_join(const PlannedMember& member, const PlannedNest& nest) {
