@@ -2,11 +2,15 @@
 """First calls on a GPU, each in a process of its own: `python3 benchmarks/first_call_cuda.py --out FILE`.
 
 Per model: `aot_eager` (what capture alone costs), Litz with an empty cache, Litz again with the cache that this left, TorchInductor with
-empty caches. Eager runs once before the clock starts; what libraries load and plan for calls that eager does not make counts.
+empty caches. Eager runs once before the clock starts; what libraries load and plan for calls that eager does not make counts. Libraries
+are read from disk before anything is measured: which process is the first to need one of their files says nothing about compilers.
+While a process is timed, the next ones get their models ready (`--ahead`) and wait: what is timed runs alone.
 """
 from __future__ import annotations
 
 import argparse
+import fcntl
+import glob
 import json
 import os
 import subprocess
@@ -18,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 BACKENDS = ("aot_eager", "litz", "litz_again", "inductor")
 
 
-def child(model: str, backend: str) -> dict:
+def child(model: str, backend: str, turn: str) -> dict:
     import torch
 
     from benchmarks.bench_cuda import model_on_gpu
@@ -32,9 +36,11 @@ def child(model: str, backend: str) -> dict:
 
     step(module)
     compiled = torch.compile(module, backend=backend.removesuffix("_again"))
-    start = time.perf_counter()
-    step(compiled)
-    row = dict(seconds=time.perf_counter() - start)
+    with open(turn, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # given up with the file
+        start = time.perf_counter()
+        step(compiled)
+        row = dict(seconds=time.perf_counter() - start)
     if backend.startswith("litz"):
         import litz
 
@@ -43,7 +49,26 @@ def child(model: str, backend: str) -> dict:
     return row
 
 
-def run_model(model: str, options) -> dict:
+def read_libraries() -> None:
+    """Puts the libraries that models call, and those of the compilers, into the system's cache of files."""
+    import torch
+    import triton
+
+    packages = os.path.dirname(os.path.dirname(torch.__file__))
+    folders = (os.path.join(packages, "nvidia"), os.path.dirname(torch.__file__), os.path.dirname(triton.__file__))
+    paths = [path for folder in folders for path in glob.glob(os.path.join(folder, "**", "lib*.so*"), recursive=True)]
+    used = ("cudnn", "cublas", "nvrtc", "torch", "c10", "triton")
+
+    def read(path):
+        with open(path, "rb") as file:
+            while file.read(1 << 26):
+                pass
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(read, [path for path in paths if any(word in os.path.basename(path) for word in used)]))
+
+
+def run_model(model: str, options, turn: str) -> dict:
     row = dict(name=model)
     with tempfile.TemporaryDirectory(prefix="litz-bench-") as folder:
         for backend in options.backends.split(","):
@@ -51,7 +76,7 @@ def run_model(model: str, options) -> dict:
             environment = {**os.environ, "HF_HUB_OFFLINE": "1", "TORCHINDUCTOR_FX_GRAPH_CACHE": "0", "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
                            "XDG_CACHE_HOME": own, "TRITON_CACHE_DIR": os.path.join(own, "triton"),
                            "TORCHINDUCTOR_CACHE_DIR": os.path.join(own, "inductor"), "PYTHONWARNINGS": "ignore"}  # fmt: skip
-            command = [sys.executable, __file__, "--child", model, backend]
+            command = [sys.executable, __file__, "--child", model, backend, turn]
             done = subprocess.run(command, capture_output=True, text=True, env=environment)
             line = next((line for line in done.stdout.splitlines() if line.startswith("RESULT ")), None)
             row[backend] = json.loads(line[len("RESULT ") :]) if line else dict(failed=done.stderr[-1500:])
@@ -72,9 +97,9 @@ def main() -> int:
     parser.add_argument("--out", default="first_call_cuda.json")
     parser.add_argument("--models")
     parser.add_argument("--backends", default=",".join(BACKENDS))
-    parser.add_argument("--at-once", type=int, default=1, help="models measured at the same time; they disturb each other")
+    parser.add_argument("--ahead", type=int, default=2, help="models that are got ready while another one is timed")
     parser.add_argument("--budget", type=float, default=540, help="seconds after which no further model is started")
-    parser.add_argument("--child", nargs=2, metavar=("MODEL", "BACKEND"))
+    parser.add_argument("--child", nargs=3, metavar=("MODEL", "BACKEND", "TURN"))
     options = parser.parse_args()
     if options.child:
         print("RESULT " + json.dumps(child(*options.child)), flush=True)
@@ -83,19 +108,20 @@ def main() -> int:
     from benchmarks.bench_cuda import MODELS
 
     start = time.perf_counter()
-    result = dict(machine.describe_gpu(), at_once=options.at_once, models=[])
+    read_libraries()
+    result = dict(machine.describe_gpu(), models=[])
 
     def run(model):
         if time.perf_counter() - start > options.budget:
             return
-        row = run_model(model, options)
+        row = run_model(model, options, turn.name)
         result["models"].append(row)
         result.update(summary(result["models"]))
         print(json.dumps(row), flush=True)
         with open(options.out, "w") as file:
             json.dump(result, file, indent=1)
 
-    with ThreadPoolExecutor(options.at_once) as pool:
+    with tempfile.NamedTemporaryFile(prefix="litz-turn-") as turn, ThreadPoolExecutor(1 + options.ahead) as pool:
         list(pool.map(run, options.models.split(",") if options.models else MODELS))
     print(json.dumps({k: v for k, v in result.items() if k != "models"}))
     return 0
