@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import importlib.util
 import os
+import select
 import selectors
 import signal
 import socket
@@ -191,7 +192,7 @@ class Server:
     def __init__(self, size, folder):
         self.folder = folder
         self.selector = selectors.DefaultSelector()
-        self.waiting = []  # requests
+        self.waiting = []  # requests, and where their answers go on disk
         self.idle = []  # channels
         self.busy = {}  # channel -> (number of its request, where the answer goes on disk)
         self.selector.register(0, selectors.EVENT_READ)
@@ -226,10 +227,16 @@ class Server:
                         return
                 else:
                     self.answer(key.fileobj)
-            while self.waiting and self.idle:
-                channel, (request, path) = self.idle.pop(), self.waiting.pop(0)
-                self.busy[channel] = (request.split(b" ", 1)[0], path)
-                send(channel, request)
+            if not select.select([0], [], [], 0)[0]:
+                self.hand_out()
+
+    def hand_out(self):
+        """The longest sources first: they take longest, and the last to be done decides. Called once a graph's requests are all read."""
+        self.waiting.sort(key=lambda entry: len(entry[0]))
+        while self.waiting and self.idle:
+            channel, (request, path) = self.idle.pop(), self.waiting.pop()
+            self.busy[channel] = (request.split(b" ", 1)[0], path)
+            send(channel, request)
 
     def take(self, request):
         header, source = request.split(b"\n", 1)

@@ -28,13 +28,21 @@ LAUNCH = dict(kernel=add_one, signature=["*fp32", "*fp32"], pointers=2, numbers=
 
 
 def ask(cache, sources, **environment):
-    """The answers (header words, body) of a fresh server, by number of the request."""
+    """The answers (header words, body) of a fresh server, by number of the request, and what it complained of."""
+    answers, complaints = answers_as_they_come(cache, sources, **environment)
+    return [answers[k] for k in range(len(sources))], complaints
+
+
+def answers_as_they_come(cache, sources, processors=None, **environment):
     requests = b""
     for number, source in enumerate(sources):
         text = source.encode()
         requests += f"{number} cuda:90 1 {len(text)}\n".encode() + text
     environment = dict(os.environ, XDG_CACHE_HOME=str(cache), TRITON_CACHE_DIR=str(cache / "triton"), **environment)
-    server = subprocess.Popen([sys.executable, str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    few = None if processors is None else lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:processors])
+    server = subprocess.Popen(
+        [sys.executable, str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, preexec_fn=few
+    )
     server.stdin.write(requests)
     server.stdin.flush()
     answers = {}
@@ -43,7 +51,7 @@ def ask(cache, sources, **environment):
         answers[int(words[0])] = (words[1:], server.stdout.read(int(words[-1])))
     server.stdin.close()
     assert server.wait(20) == 0
-    return [answers[k] for k in range(len(sources))], server.stderr.read().decode()
+    return answers, server.stderr.read().decode()
 
 
 def entries(cache):
@@ -69,6 +77,13 @@ def test_a_second_process_needs_no_compiler(tmp_path, broken_triton):
 def test_without_a_compiler_what_is_not_cached_is_refused_with_the_reason(tmp_path, broken_triton):
     ((words, body),), _ = ask(tmp_path, [SOURCE.format(number=3)], **broken_triton)
     assert words[0] == "error" and b"no triton here" in body
+
+
+def test_the_longest_sources_are_compiled_first(tmp_path, broken_triton):
+    """What takes longest must not be what is begun last. A server of one compiler answers in the order of its work."""
+    lengths = [3, 1, 4, 2, 5]
+    answers, _ = answers_as_they_come(tmp_path, ["#" * 1000 * n for n in lengths], processors=1, **broken_triton)
+    assert [lengths[k] for k in answers] == sorted(lengths, reverse=True)
 
 
 def test_a_broken_entry_is_a_miss_and_is_replaced(tmp_path):
