@@ -64,6 +64,15 @@ def cumprod_and_sum(x):
     return y, y.sum()
 
 
+def in_planes_of_channels(x):
+    return x.contiguous(memory_format=torch.channels_last)
+
+
+def depthwise(x, w, b, **window):
+    """A convolution of each channel by itself between a norm's scaling and an activation."""
+    return F.hardswish(F.conv2d(x * 0.5 + b[:, None, None], w, b, groups=x.shape[1], **window) + 1)
+
+
 def rotary(x, frequencies):
     angles = torch.arange(x.shape[2], device=x.device)[:, None] * frequencies
     angles = torch.cat([angles, angles], -1)
@@ -156,6 +165,12 @@ PROGRAMS = {
     "cross_entropy_long": (lambda x, t: F.cross_entropy(x, t), lambda: (r(3, 9001), torch.tensor([5, 9000, -100]))),
     "softmax_of_edges_long": (lambda x: torch.softmax(x, -1), long_rows_with_edges),
     "rotary": (rotary, lambda: (r(2, 4, 9, 8), torch.linspace(0.01, 1, 4))),
+    "depthwise": (lambda x, w, b: depthwise(x, w, b, padding=1), lambda: (in_planes_of_channels(r(2, 24, 9, 9)), r(24, 1, 3, 3), r(24))),
+    "depthwise_stepped_bf16": (
+        lambda x, w, b: depthwise(x, w, b, padding=(2, 4), stride=2, dilation=(1, 2)),
+        lambda: (in_planes_of_channels(r(2, 24, 10, 11, dtype=BF16)), 0.1 * r(24, 1, 5, 5, dtype=BF16), r(24, dtype=BF16)),
+    ),
+    "depthwise_of_rows": (lambda x, w, b: depthwise(x, w, b, padding="same"), lambda: (r(2, 5, 7, 8), r(5, 1, 2, 4), r(5))),
     "max_pool": (lambda x: F.max_pool2d(x, 3, 2, 1), lambda: (r(2, 3, 9, 9),)),
 }  # fmt: skip
 
@@ -294,6 +309,41 @@ def test_kernels_keep_enough_programs(name, make, least):
 def test_a_normalised_matrix_is_stored_turned_by_whole_sectors(sources):
     source = torch.load(sources / "norm_stored_turned.pt", weights_only=False)["source"]
     assert "XBLOCK: tl.constexpr = 16" in source, source
+
+
+def depthwise_wrapper(kernel, *options):
+    """The wrapper of a convolution of each channel by itself, its input a result of its own."""
+
+    def function(x, w):
+        return F.relu(F.conv2d(F.relu(x), w, padding=kernel // 2, groups=16)) * 2
+
+    graph = gpu_text(capture(function, (in_planes_of_channels(r(2, 16, 12, 12)), r(16, 1, kernel, kernel)))[0])
+    return _C.run_text(graph, "build_wrapper", *options)
+
+
+@pytest.mark.parametrize("kernel", [3, 5])
+def test_a_small_depthwise_convolution_becomes_a_kernel_with_what_reads_it(kernel):
+    """What it reads several times is computed once: its input and the weight with channels last are results of their own."""
+    wrapper = depthwise_wrapper(kernel)
+    assert wrapper.count("call fused") == 3 and " aten.convolution" not in wrapper, wrapper
+
+
+@pytest.mark.parametrize("kernel, options", [(7, []), (3, ["numerics=strict"])])
+def test_the_library_computes_wide_windows_and_what_must_round_as_eager(kernel, options):
+    wrapper = depthwise_wrapper(kernel, *options)
+    assert wrapper.count("call fused") == 2 and " aten.convolution" in wrapper, wrapper
+
+
+def test_a_window_is_fused_with_no_loop_over_planes():
+    """A program that walked whole planes would read what its other threads had just written."""
+
+    def function(x, w):
+        y = F.hardswish(F.conv2d(F.silu(x), w, padding=2, groups=16))
+        return y, y.mean((2, 3))
+
+    graph = gpu_text(capture(function, (in_planes_of_channels(r(2, 16, 12, 12)), r(16, 1, 5, 5)))[0])
+    kernels = _C.run_text(graph, "build_wrapper")
+    assert kernels.count("call fused") == 4, kernels
 
 
 def test_offsets_beyond_32_bits_are_computed_in_64():

@@ -91,9 +91,15 @@ Refused pack_weights_stage(CompileState& s) {
   return {};
 }
 
+constexpr int64_t kWindowOfBlocks = 25;  // 5 x 5: see docs/decisions/025-depthwise-convolutions.md
+
 Refused lower_graph_stage(CompileState& s) {
   LoweringOptions options;
-  options.draws_random_numbers = s.options.numerics != "strict" && s.device->target().facts().draws_random_numbers;
+  const TargetFacts& facts = s.device->target().facts();
+  if (s.options.numerics != "strict") {
+    options.draws_random_numbers = facts.draws_random_numbers;
+    if (facts.execution == ExecutionModel::kGridOfBlocks) options.most_window_elements = kWindowOfBlocks;
+  }
   auto loops = lower_graph(*s.graph, options);
   if (!loops) return Unsupported{loops.reason()};
   s.loops = std::move(*loops);

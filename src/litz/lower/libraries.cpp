@@ -1,6 +1,6 @@
 // Matrix products and convolutions: library calls. The mm family writes planned buffers with any strides; convolution gives a
 // tensor of its own whose layout follows its input's, so its layout is open, with a wish.
-#include "litz/lower/lowering.h"
+#include "litz/lower/depthwise.h"
 
 namespace litz {
 
@@ -10,12 +10,17 @@ LoweringResult lower_matrix_product(Lowering& lowering, const Node& node) {
   return lowering.extern_call(node, {.writes_planned_output = true, .demands_strides = false, .has_exact_outputs = false});
 }
 
-LoweringResult lower_convolution(Lowering& lowering, const Node& node) {
+LoweringResult lower_library_convolution(Lowering& lowering, const Node& node) {
   std::vector<View> result =
       lowering.extern_call(node, {.writes_planned_output = false, .demands_strides = false, .has_exact_outputs = false});
   if (result[0].rank() == 4) result[0].buffer->layout.wanted_order = {0, 2, 3, 1};
   if (result[0].rank() == 5) result[0].buffer->layout.wanted_order = {0, 2, 3, 4, 1};
   return result;
+}
+
+LoweringResult lower_convolution(Lowering& lowering, const Node& node) {
+  if (is_small_depthwise(node, lowering.options().most_window_elements)) return lower_depthwise(lowering, node);
+  return lower_library_convolution(lowering, node);
 }
 
 /// The weights are packed: the library gives a tensor of its own, row-major.
@@ -35,7 +40,7 @@ constexpr LoweringEntry kTable[] = {
     {"aten.bmm", lower_matrix_product},
     {"aten.baddbmm", lower_matrix_product},
     {"aten.convolution", lower_convolution},
-    {"mkldnn._convolution_pointwise", lower_convolution},
+    {"mkldnn._convolution_pointwise", lower_library_convolution},
     {"mkldnn._linear_pointwise", lower_packed_product},
 };
 

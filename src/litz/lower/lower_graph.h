@@ -18,6 +18,8 @@ struct LoweringOptions {
   std::vector<std::string> extern_ops;
   /// Dropout draws numbers in generated code, with a seed from the framework's generator; otherwise eager's numbers are the result.
   bool draws_random_numbers = false;
+  /// Convolutions that take each channel by itself become loops if their window has at most that many elements.
+  int64_t most_window_elements = 0;
 };
 
 /// Unsupported: the whole graph is not taken (it writes a tensor in a way that loop IR does not express).

@@ -1,38 +1,13 @@
 // Pooling over the last two dimensions. Small windows are written out in the body, so that rows of the result are computed together;
 // large ones are reductions.
 #include "litz/lower/lowering.h"
+#include "litz/lower/window.h"
 
 namespace litz {
 
 namespace {
 
 constexpr int64_t kUnrolledWindow = 25;
-
-struct Window {
-  std::array<int64_t, 2> kernel, stride, padding{0, 0}, dilation{1, 1};
-  bool has_padding_or_ceil = false;
-};
-
-std::array<int64_t, 2> pair(std::vector<int64_t> v, std::array<int64_t, 2> missing) {
-  if (v.empty()) return missing;
-  return {v[0], v.size() > 1 ? v[1] : v[0]};
-}
-
-/// Coordinates in the input of window element (kh, kw) of output `index`, and its bounds.
-struct Place {
-  std::vector<Expr> at;
-  std::vector<std::pair<Expr, Expr>> bounds;
-};
-
-Place place(const View& self, std::span<const Expr> index, const Window& w, Expr kh, Expr kw) {
-  Place p;
-  p.at.assign(index.begin(), index.end());
-  size_t h = self.rank() - 2;
-  p.at[h] = index[h] * w.stride[0] - w.padding[0] + kh * w.dilation[0];
-  p.at[h + 1] = index[h + 1] * w.stride[1] - w.padding[1] + kw * w.dilation[1];
-  p.bounds = {{p.at[h], self.sizes[h]}, {p.at[h + 1], self.sizes[h + 1]}};
-  return p;
-}
 
 Number lowest_number(DType dtype) { return reduction_identity(ReductionKind::kMax, dtype); }
 
@@ -45,7 +20,7 @@ std::vector<View> max_pool_unrolled(Lowering& lowering, const Node& node, const 
     ValueId lowest = b.constant(self.dtype, lowest_number(self.dtype));
     for (int64_t kh = 0; kh < w.kernel[0]; ++kh)
       for (int64_t kw = 0; kw < w.kernel[1]; ++kw) {
-        Place p = place(self, index, w, lowering.integer(kh), lowering.integer(kw));
+        WindowPlace p = place_in_window(self, index, w, lowering.integer(kh), lowering.integer(kw));
         ValueId valid = lowering.inside(b, p.bounds);
         ValueId v = lowering.load(b, self, p.at, valid);
         ValueId seen = valid == kNoValue ? v : b.where(valid, v, lowest);
@@ -84,7 +59,7 @@ std::vector<View> max_pool_reduced(Lowering& lowering, const Node& node, const V
   reduced[sizes.size() - 1] = reduced[sizes.size() - 2] = true;
   return lowering.reduce(node, {ReductionKind::kMaxWithIndex, self.dtype, {self.dtype, DType::kInt64}, {node.name, node.name + "_1"}},
                          sizes, reduced, [&](BodyBuilder& b, std::span<const Expr> index, std::span<const Expr> r) {
-                           Place p = place(self, index.first(self.rank()), w, r[0], r[1]);
+                           WindowPlace p = place_in_window(self, index.first(self.rank()), w, r[0], r[1]);
                            ValueId valid = lowering.inside(b, p.bounds);
                            ValueId v = lowering.load(b, self, p.at, valid);
                            ValueId position = b.index_expr(p.at[h] * self.sizes[h + 1] + p.at[h + 1]);
@@ -98,10 +73,10 @@ LoweringResult lower_max_pool(Lowering& lowering, const Node& node) {
   Arguments in(lowering, node);
   View self = in.tensor("self");
   Window w;
-  w.kernel = pair(in.integers("kernel_size"), {1, 1});
-  w.stride = pair(in.integers("stride"), w.kernel);
-  w.padding = pair(in.integers("padding"), {0, 0});
-  w.dilation = pair(in.integers("dilation"), {1, 1});
+  w.kernel = two_of(in.integers("kernel_size"), {1, 1});
+  w.stride = two_of(in.integers("stride"), w.kernel);
+  w.padding = two_of(in.integers("padding"), {0, 0});
+  w.dilation = two_of(in.integers("dilation"), {1, 1});
   if (w.kernel[0] * w.kernel[1] <= kUnrolledWindow) return max_pool_unrolled(lowering, node, self, w, lowering.is_used(node, 1));
   return max_pool_reduced(lowering, node, self, w);
 }
@@ -115,7 +90,7 @@ View window_sum(Lowering& lowering, const Node& node, const View& self, const Wi
   reduced[sizes.size() - 1] = reduced[sizes.size() - 2] = true;
   return lowering.reduce(node, {ReductionKind::kSum, wide, {wide}, {node.name + "_sum"}}, sizes, reduced,
                          [&](BodyBuilder& b, std::span<const Expr> index, std::span<const Expr> r) {
-                           Place p = place(self, index.first(self.rank()), w, r[0], r[1]);
+                           WindowPlace p = place_in_window(self, index.first(self.rank()), w, r[0], r[1]);
                            return std::vector{b.cast(lowering.load(b, self, p.at, lowering.inside(b, p.bounds)), wide)};
                          })[0];
 }
@@ -141,9 +116,9 @@ LoweringResult lower_avg_pool(Lowering& lowering, const Node& node) {
   View self = in.tensor("self");
   if (!is_floating(self.dtype)) return unsupported("averages of {}", dtype_name(self.dtype));
   Window w;
-  w.kernel = pair(in.integers("kernel_size"), {1, 1});
-  w.stride = pair(in.integers("stride"), w.kernel);
-  w.padding = pair(in.integers("padding"), {0, 0});
+  w.kernel = two_of(in.integers("kernel_size"), {1, 1});
+  w.stride = two_of(in.integers("stride"), w.kernel);
+  w.padding = two_of(in.integers("padding"), {0, 0});
   bool count_include_pad = in.boolean("count_include_pad");
   std::optional<int64_t> divisor = in.optional_integer("divisor_override");
   DType wide = opmath_type(self.dtype);
@@ -156,7 +131,7 @@ LoweringResult lower_avg_pool(Lowering& lowering, const Node& node) {
     } else {
       for (int64_t kh = 0; kh < w.kernel[0]; ++kh)
         for (int64_t kw = 0; kw < w.kernel[1]; ++kw) {
-          Place p = place(self, index, w, lowering.integer(kh), lowering.integer(kw));
+          WindowPlace p = place_in_window(self, index, w, lowering.integer(kh), lowering.integer(kw));
           ValueId v = b.cast(lowering.load(b, self, p.at, lowering.inside(b, p.bounds)), wide);
           sum = sum == kNoValue ? v : b.add(sum, v);
         }

@@ -88,6 +88,13 @@ bool is_slow(const Operation& op) {
   return std::ranges::any_of(op.body.instrs, [](const Instr& i) { return litz::is_slow(i.op); });
 }
 
+constexpr int kWindow = 9;  // elements of one buffer: 3 x 3
+
+bool reads_a_window(const Operation& op) {
+  std::unordered_map<const Buffer*, int> loads;
+  return std::ranges::any_of(op.body.instrs, [&](const Instr& i) { return i.op == Op::kLoad && ++loads[i.buffer] >= kWindow; });
+}
+
 /// Groups and the edges between them while they are being joined.
 class Fuser {
  public:
@@ -280,6 +287,12 @@ class Fuser {
       for (const auto& m : joined->members)
         if (m.local_axes.empty() && is_slow(*m.operation))
           return refuse(a, b, fmt::format("{} is slow, and every thread of a program would compute it", m.operation->name));
+    if (!options_.slow_may_wait && pieces < std::max(of_first, of_second))
+      for (const auto& m : joined->members)
+        if (reads_a_window(*m.operation))
+          return refuse(a, b,
+                        fmt::format("{} reads a window: a program would wait for what its other threads wrote, or hold few elements",
+                                    m.operation->name));
     const int64_t limit = options_.max_bytes_between_loops;
     if (const int64_t between = bytes_between_loops(*joined, options_.lanes, limit, context_); between > limit)
       return refuse(a, b, fmt::format("{} bytes pass between their loops in each iteration, limit {}", between, limit));

@@ -36,6 +36,7 @@ InlineCost body_cost(const Body& body) {
 }
 
 constexpr int64_t kCachedPoints = 16384;
+constexpr int kMostRepeatedReads = 8;  // of a producer that one reader needs at several places, as a window of 3 x 3 does
 
 int64_t points(std::span<const Expr> axes) {
   int64_t n = 1;
@@ -113,7 +114,8 @@ std::optional<std::string> refuse_inlining(const Operation& producer, const Read
   const int wide_reads = points(producer.axes) > kCachedPoints ? count_wide_reads(producer) : 0;
   if (users > 1 && wide_reads > 1) return fmt::format("{} users would each repeat {} reads of its size", users, wide_reads);
   if (users > 1 && cost.reads > limits.max_repeated_reads) return fmt::format("{} users would each repeat {} reads", users, cost.reads);
-  if (sites > users && has_wide_reader && cost.reads * sites > 9) return fmt::format("{} places would repeat {} reads", sites, cost.reads);
+  if (sites > users && has_wide_reader && cost.reads * sites > kMostRepeatedReads)
+    return fmt::format("{} places would repeat {} reads", sites, cost.reads);
   return std::nullopt;
 }
 
