@@ -36,9 +36,22 @@ bool needs_finished(const PlannedMember& member, const PlannedNest& nest) {
   return false;
 }
 
+/// The member reads what the nest's loops store at other points: these loops must have ended.
+bool reads_elsewhere(const PlannedMember& member, const PlannedNest& nest) {
+  for (size_t k = 0; k < member.body.instrs.size(); ++k) {
+    const Instr& load = member.body.instrs[k];
+    if (load.op != Op::kLoad) continue;
+    for (const PlannedMember* earlier : nest.members)
+      for (const PlannedStore& store : earlier->stores)
+        if (store.buffer && store.memory == member.loads[k] && load.coordinates[0] != store.offset) return true;
+  }
+  return false;
+}
+
 bool can_join(const PlannedMember& member, const PlannedNest& nest) {
   const PlannedMember& first = *nest.members.front();
-  if (!same_axes(local_axes(member), local_axes(first)) || member.lane_axis != first.lane_axis || needs_finished(member, nest))
+  if (!same_axes(local_axes(member), local_axes(first)) || member.lane_axis != first.lane_axis || needs_finished(member, nest) ||
+      reads_elsewhere(member, nest))
     return false;
   if (!accumulates(member)) return true;
   return std::ranges::all_of(nest.members,

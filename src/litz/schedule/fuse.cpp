@@ -142,10 +142,11 @@ class Fuser {
     const auto& operations = schedule_.program->operations;
     nodes_.resize(operations.size());
     parent_.resize(operations.size());
+    reach_.resize(operations.size());
     for (size_t k = 0; k < operations.size(); ++k) {
       Operation* op = operations[k];
       Node& node = nodes_[k];
-      parent_[k] = static_cast<int>(k);
+      parent_[k] = reach_[k] = static_cast<int>(k);
       node.low = node.high = static_cast<int>(k);
       node.group = std::make_unique<FusedGroup>();
       FusedGroup& g = *node.group;
@@ -243,18 +244,27 @@ class Fuser {
     }
   }
 
+  /// Groups that begin at this position or behind it have no way to b: an edge goes to a later operation, which may be the last one of a
+  /// group that began long before.
+  int no_way_from(int b) const {
+    int limit = nodes_[b].high;
+    while (reach_[limit] > limit) limit = reach_[limit];
+    return limit;
+  }
+
   /// A way from a to b through a third group.
   bool has_detour(int a, int b) {
+    const int limit = no_way_from(b);
     std::vector<int> stack;
     std::unordered_set<int> seen;
     for (int n : nodes_[a].after)
-      if (n != b && nodes_[n].low < nodes_[b].high && seen.insert(n).second) stack.push_back(n);
+      if (n != b && nodes_[n].low < limit && seen.insert(n).second) stack.push_back(n);
     while (!stack.empty()) {
       const int n = stack.back();
       stack.pop_back();
       for (int next : nodes_[n].after) {
         if (next == b) return true;
-        if (nodes_[next].low < nodes_[b].high && seen.insert(next).second) stack.push_back(next);
+        if (nodes_[next].low < limit && seen.insert(next).second) stack.push_back(next);
       }
     }
     return false;
@@ -307,6 +317,7 @@ class Fuser {
     parent_[b] = a;
     x.low = std::min(x.low, y.low);
     x.high = std::max(x.high, y.high);
+    for (size_t p = static_cast<size_t>(x.low); p < reach_.size() && reach_[p] < x.high; ++p) reach_[p] = x.high;
     x.reads.insert(y.reads.begin(), y.reads.end());
     x.writes.insert(y.writes.begin(), y.writes.end());
     for (int n : y.before) {
@@ -347,6 +358,7 @@ class Fuser {
   ExprContext& context_;
   std::vector<Node> nodes_;
   std::vector<int> parent_;
+  std::vector<int> reach_;  // per position: where the groups that begin at it or before it end
   std::priority_queue<Candidate> queue_;
   std::set<std::tuple<int, int, size_t>> done_;
 };
