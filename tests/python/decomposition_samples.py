@@ -396,6 +396,7 @@ def movement(add):
 def factories(add):
     x = finite(torch.float32, 3, 4)
     cpu = dict(device=torch.device("cpu"))
+    add(aten._efficientzerotensor, [3, 4])
     for op in (aten.zeros, aten.ones):
         for dtype in (torch.float32, torch.int64, torch.bool, None):
             add(op, [2, 3], dtype=dtype, **cpu)
