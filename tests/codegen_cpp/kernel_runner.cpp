@@ -103,7 +103,7 @@ void KernelRunner::allocate(const RunOptions& options) {
   std::mt19937_64 random(options.seed);
   for (const auto& owned : scheduled_.program->buffers()) {
     Buffer* b = owned.get();
-    if (b->layout.kind != LayoutKind::kStrided || storage_representative(*b, scheduled_.schedule) != b) continue;
+    if (b->layout.kind != LayoutKind::kStrided || scheduled_.schedule.shared_storage(b) != b) continue;
     HostTensor t;
     t.dtype = b->dtype;
     int64_t span = 1;
@@ -139,7 +139,7 @@ void KernelRunner::run(const RunOptions& options) {
     std::vector<int64_t> numbers;
     for (const KernelParameter& p : kernel.parameters) {
       if (p.kind == KernelParameter::kNumber) numbers.push_back(evaluate(p.number, symbols_));
-      else pointers.push_back(memory_.at(storage_representative(*p.buffer, scheduled_.schedule)).data);
+      else pointers.push_back(memory_.at(scheduled_.schedule.shared_storage(p.buffer)).data);
     }
     std::unique_ptr<char[]> scratch;
     if (Expr bytes = scratch_bytes(kernel)) {
@@ -178,7 +178,7 @@ std::string KernelRunner::compare(const RunOptions& options) {
     const auto* t = std::get_if<ExternTensor>(&program.outputs[k].value);
     if (!t) continue;
     const HostTensor& e = std::get<HostTensor>(expected.outputs[k]);
-    const HostTensor& memory = memory_.at(storage_representative(*t->buffer, scheduled_.schedule));
+    const HostTensor& memory = memory_.at(scheduled_.schedule.shared_storage(t->buffer));
     std::string difference;
     for_each_coordinate(e.sizes, [&](const std::vector<int64_t>& at) {
       if (!difference.empty()) return;
@@ -196,7 +196,7 @@ std::string KernelRunner::compare(const RunOptions& options) {
   for (size_t k = 0; k < expected.mutations.size(); ++k) {
     const auto& [position, e] = expected.mutations[k];
     // In place, or in a buffer that the caller of the kernels copies back.
-    const HostTensor& found = memory_.at(storage_representative(*program.mutations[k].last_version, scheduled_.schedule));
+    const HostTensor& found = memory_.at(scheduled_.schedule.shared_storage(program.mutations[k].last_version));
     std::string difference;
     for_each_coordinate(e.sizes, [&](const std::vector<int64_t>& at) {
       if (difference.empty() && !agrees(found.at(at), e.at(at), options))
@@ -213,7 +213,7 @@ double KernelRunner::bytes() const {
   for (const auto& kernel : kernels_) {
     for (const KernelParameter& p : kernel->parameters) {
       if (p.kind == KernelParameter::kNumber) continue;
-      const HostTensor& t = memory_.at(storage_representative(*p.buffer, scheduled_.schedule));
+      const HostTensor& t = memory_.at(scheduled_.schedule.shared_storage(p.buffer));
       total += static_cast<double>(t.numel() * dtype_bytes(t.dtype)) * (p.kind == KernelParameter::kInOut ? 2 : 1);
     }
   }

@@ -22,36 +22,10 @@ bool accumulates(const PlannedMember& member) {
   return !member.reduced.empty() || member.kind == OperationKind::kReduction || member.kind == OperationKind::kScan;
 }
 
-/// The member reads what a reduction of the nest gives only when its loops have ended.
-bool needs_finished(const PlannedMember& member, const PlannedNest& nest) {
-  for (const Instr& instr : member.body.instrs) {
-    if (instr.op != Op::kLoad) continue;
-    for (const PlannedMember* earlier : nest.members) {
-      if (earlier->kind != OperationKind::kReduction) continue;
-      for (const PlannedStore& store : earlier->stores) {
-        if (store.buffer == instr.buffer) return true;
-      }
-    }
-  }
-  return false;
-}
-
-/// The member reads what the nest's loops store at other points: these loops must have ended.
-bool reads_elsewhere(const PlannedMember& member, const PlannedNest& nest) {
-  for (size_t k = 0; k < member.body.instrs.size(); ++k) {
-    const Instr& load = member.body.instrs[k];
-    if (load.op != Op::kLoad) continue;
-    for (const PlannedMember* earlier : nest.members)
-      for (const PlannedStore& store : earlier->stores)
-        if (store.buffer && store.memory == member.loads[k] && load.coordinates[0] != store.offset) return true;
-  }
-  return false;
-}
-
 bool can_join(const PlannedMember& member, const PlannedNest& nest) {
   const PlannedMember& first = *nest.members.front();
-  if (!same_axes(local_axes(member), local_axes(first)) || member.lane_axis != first.lane_axis || needs_finished(member, nest) ||
-      reads_elsewhere(member, nest))
+  if (!same_axes(local_axes(member), local_axes(first)) || member.lane_axis != first.lane_axis ||
+      std::ranges::any_of(nest.members, [&](const PlannedMember* earlier) { return reads_behind_loops(member, *earlier); }))
     return false;
   if (!accumulates(member)) return true;
   return std::ranges::all_of(nest.members,
@@ -59,6 +33,18 @@ bool can_join(const PlannedMember& member, const PlannedNest& nest) {
 }
 
 }  // namespace
+
+bool reads_behind_loops(const PlannedMember& member, const PlannedMember& earlier) {
+  for (size_t k = 0; k < member.body.instrs.size(); ++k) {
+    const Instr& load = member.body.instrs[k];
+    if (load.op != Op::kLoad) continue;
+    for (const PlannedStore& store : earlier.stores) {
+      const bool is_other_point = earlier.kind == OperationKind::kReduction || load.coordinates[0] != store.offset;
+      if (store.buffer && store.memory == member.loads[k] && is_other_point) return true;
+    }
+  }
+  return false;
+}
 
 void form_nests(KernelPlan& plan) {
   plan.nests.clear();

@@ -103,6 +103,12 @@ struct KernelLoop {
   std::vector<KernelStatement> body;
 };
 
+/// Whether the extent is a known multiple of the step: the iterations of such a loop are all full.
+inline bool is_multiple(Expr extent, int64_t step) {
+  const auto known = extent.as_integer();
+  return known && *known % step == 0;
+}
+
 struct KernelValueInfo {
   DType dtype = DType::kFloat32;
   std::vector<const KernelLoop*> varies;  // lane loops over which the value differs, outermost first; none: uniform

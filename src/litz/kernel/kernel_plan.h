@@ -72,6 +72,9 @@ Expr coefficient_of(Expr expr, Expr axis);
 /// A likely value, for heuristics alone.
 inline int64_t estimate(Expr expr) { return size_hint(expr, 64); }
 
+/// Whether the member, in the loops of an earlier one, would read what that one stores behind them (a reduction) or at other points.
+bool reads_behind_loops(const PlannedMember& member, const PlannedMember& earlier);
+
 // The steps, in order.
 KernelPlan plan_members(const FusedGroup& group, const Schedule& schedule, const Target& target, const KernelOptions& options);
 /// Comparisons of index expressions become index expressions of truth values.

@@ -4,10 +4,6 @@
 
 namespace litz {
 
-Buffer* storage_representative(const Buffer& buffer, const Schedule& schedule) {
-  return const_cast<Buffer*>(schedule.shared_storage(&buffer));
-}
-
 Place linearize(const Buffer& buffer, std::span<const Expr> coordinates, const Schedule& schedule, ExprContext& context) {
   const Layout& layout = buffer.layout;
   LITZ_CHECK(layout.kind != LayoutKind::kFlexible, "buffer {} has no decided layout", buffer.name);
@@ -15,7 +11,7 @@ Place linearize(const Buffer& buffer, std::span<const Expr> coordinates, const S
              layout.strides.size());
   std::vector<Expr> terms;
   for (size_t d = 0; d < coordinates.size(); ++d) terms.push_back(coordinates[d] * layout.strides[d]);
-  return {storage_representative(buffer, schedule), sum(context, terms)};
+  return {const_cast<Buffer*>(schedule.shared_storage(&buffer)), sum(context, terms)};
 }
 
 }  // namespace litz

@@ -12,7 +12,4 @@ struct Place {
 /// The layout must be decided. Pointers that kernels get have the storage's own offset applied.
 Place linearize(const Buffer& buffer, std::span<const Expr> coordinates, const Schedule& schedule, ExprContext& context);
 
-/// The buffer that lives in memory when this one is accessed.
-Buffer* storage_representative(const Buffer& buffer, const Schedule& schedule);
-
 }  // namespace litz

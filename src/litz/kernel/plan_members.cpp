@@ -254,7 +254,7 @@ class MemberPlanner {
     const Operation& op = *member.operation;
     KernelParameter& p = plan_.parameters[member.stores[0].memory.index];
     if (op.scatter_base) {
-      LITZ_CHECK(storage_representative(*op.scatter_base, *plan_.schedule) == storage_representative(*op.outputs[0], *plan_.schedule),
+      LITZ_CHECK(plan_.schedule->shared_storage(op.scatter_base) == plan_.schedule->shared_storage(op.outputs[0]),
                  "{}: the scatter's output {} does not share storage with its base {}", op.name, op.outputs[0]->name,
                  op.scatter_base->name);
       p.kind = KernelParameter::kInOut;

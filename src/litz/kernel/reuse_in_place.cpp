@@ -91,7 +91,7 @@ class InPlace {
   }
 
  private:
-  const Buffer* root(const Buffer* b) const { return storage_representative(*b, schedule_); }
+  const Buffer* root(const Buffer* b) const { return schedule_.shared_storage(b); }
 
   template <typename F>
   void for_each_buffer(size_t g, F&& f) {
@@ -142,7 +142,7 @@ class InPlace {
       for (size_t i = 0; i < kernel.parameters.size(); ++i) {
         const KernelParameter& in = kernel.parameters[i];
         if (in.kind != KernelParameter::kInput || in.buffer->layout.kind != LayoutKind::kStrided) continue;
-        Buffer* home = storage_representative(*in.buffer, schedule_);
+        Buffer* home = schedule_.shared_storage(in.buffer);
         if (last_.at(home) != g || parameters_of[home] != 1 || outside_.contains(home) || !is_ours(*home)) continue;
         if (in.dtype != out.dtype || !lie_alike(*home, *out.buffer)) continue;
         if (std::ranges::find(merged, static_cast<int>(i)) != merged.end() || !may_share(accesses.of(i), accesses.of(o), *out.buffer))

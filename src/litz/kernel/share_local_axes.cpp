@@ -24,13 +24,9 @@ bool stores_inside(const PlannedMember& member) { return member.kind != Operatio
 
 /// Both in one loop: nothing that one writes is touched by the other at another point, or after the loop.
 bool may_share(const PlannedMember& first, const PlannedMember& second) {
+  if (reads_behind_loops(second, first)) return false;
   for (const PlannedStore& store : first.stores) {
     if (!store.buffer) continue;
-    for (size_t k = 0; k < second.body.instrs.size(); ++k) {
-      const Instr& load = second.body.instrs[k];
-      if (load.op != Op::kLoad || second.loads[k] != store.memory) continue;
-      if (!stores_inside(first) || load.coordinates[0] != store.offset) return false;
-    }
     for (const PlannedStore& other : second.stores) {
       if (other.buffer && other.memory == store.memory && other.offset != store.offset) return false;
     }

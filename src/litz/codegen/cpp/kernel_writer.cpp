@@ -18,11 +18,6 @@ namespace {
 
 constexpr int64_t kUnrolledTrips = 4;  // of loops that the compiler may make straight
 
-bool is_multiple(Expr extent, int step) {
-  auto known = extent.as_integer();
-  return known && *known % step == 0;
-}
-
 }  // namespace
 
 std::string KernelWriter::run(const std::string& entry) {
@@ -161,7 +156,7 @@ void KernelWriter::write_steps(const KernelLoop& loop, const std::string& begin,
     const std::string step = to_string(loop.step);
     auto scaled = [&](const std::string& s) { return fmt::format("{} * {}", s, step); };
     std::string last = scaled(end);
-    const bool whole = is_multiple(loop.extent, static_cast<int>(loop.step.integer()));
+    const bool whole = is_multiple(loop.extent, loop.step.integer());
     if (!whole) last = fmt::format("minimum<i64>({}, {})", last, index_.scalar(loop.extent));
     write_lane_steps(loop, scaled(begin), last, !whole);
     return;
@@ -222,7 +217,7 @@ void KernelWriter::write_loop(const KernelLoop& loop) {
     return;
   }
   const std::string extent = index_.scalar(loop.extent);
-  if (loop.has_lanes) write_lane_steps(loop, "0", extent, !is_multiple(loop.extent, static_cast<int>(loop.step.integer())));
+  if (loop.has_lanes) write_lane_steps(loop, "0", extent, !is_multiple(loop.extent, loop.step.integer()));
   else write_steps(loop, "0", extent);
 }
 
@@ -248,7 +243,7 @@ void KernelWriter::write_cascaded(const KernelLoop& loop) {
     line("{} {};", accumulator_type(a), accumulator_name_[a]);
   }
   const std::string end = fmt::format("minimum<i64>({} + {}, {})", block, loop.cascade * step, extent);
-  if (loop.has_lanes) write_lane_steps(loop, block, end, !is_multiple(loop.extent, static_cast<int>(step)));
+  if (loop.has_lanes) write_lane_steps(loop, block, end, !is_multiple(loop.extent, step));
   else write_steps(loop, block, end);
   for (size_t k = 0; k < sums.size(); ++k) {
     line("{}.merge({});", whole[k], accumulator_name_[sums[k]]);

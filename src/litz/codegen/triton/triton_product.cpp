@@ -8,11 +8,6 @@
 #include "litz/support/check.h"
 
 namespace litz {
-namespace {
-
-bool is_even(const KernelLoop& loop) { return loop.extent.as_integer() && loop.extent.integer() % loop.step.integer() == 0; }
-
-}  // namespace
 
 /// sum += cast(left) * cast(right), where left varies over the rows and right over the columns.
 void TritonWriter::find_product() {
@@ -85,7 +80,8 @@ void TritonWriter::write_factor(const KernelLoop& loop, KernelValue factor, cons
   if (is_loaded) return;
   const std::string whole = fmt::format("tl.broadcast_to({}, {})", operand(factor), shape);
   const DType dtype = kernel_.values[factor].dtype;
-  define(factor, is_even(loop) ? whole : fmt::format("tl.where({}_in, {}, {})", summed, whole, typed_literal(Number::of(0.0), dtype)));
+  const bool is_even = is_multiple(loop.extent, loop.step.integer());
+  define(factor, is_even ? whole : fmt::format("tl.where({}_in, {}, {})", summed, whole, typed_literal(Number::of(0.0), dtype)));
 }
 
 void TritonWriter::write_product_loop(const KernelLoop& loop) {
@@ -96,7 +92,7 @@ void TritonWriter::write_product_loop(const KernelLoop& loop) {
   for (const char* side : {"row", "column"}) {
     const bool is_row = side == std::string_view("row");
     line("r_{} = {} + tl.arange(0, RBLOCK)[{}]", side, is_wide_ ? "tl.cast(r_start, tl.int64)" : "r_start", is_row ? "None, :" : ":, None");
-    if (!is_even(loop)) line("r_{0}_in = r_{0} < {1}", side, index_.text(loop.extent));
+    if (!is_multiple(loop.extent, loop.step.integer())) line("r_{0}_in = r_{0} < {1}", side, index_.text(loop.extent));
   }
   write_factor(loop, product_.left, "r_row", "[YBLOCK, RBLOCK]");
   write_factor(loop, product_.right, "r_column", "[RBLOCK, XBLOCK]");

@@ -26,8 +26,7 @@ TritonWriter::Loops TritonWriter::loops_of(Expr expr) const {
 std::string TritonWriter::mask_of(const Loops& loops, KernelValue predicate) const {
   std::string mask;
   for (const KernelLoop* loop : loops) {
-    auto extent = loop->extent.as_integer();
-    if (extent && *extent % loop->step.integer() == 0) continue;
+    if (is_multiple(loop->extent, loop->step.integer())) continue;
     mask += fmt::format("{}{}_in", mask.empty() ? "" : " & ", names_.at(loop));
   }
   if (predicate != kNoKernelValue) mask += (mask.empty() ? "" : " & ") + operand(predicate);

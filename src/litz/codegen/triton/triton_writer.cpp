@@ -14,11 +14,6 @@ namespace {
 
 bool is_for(const KernelLoop& loop) { return !loop.is_parallel && !(loop.has_lanes && loop.is_whole); }
 
-bool is_multiple(const KernelLoop& loop) {
-  auto extent = loop.extent.as_integer();
-  return extent && *extent % loop.step.integer() == 0;
-}
-
 /// Every part of the expression fits int32.
 bool fits_int32(Expr expr) {
   ValueRange r = expr.range();
@@ -220,7 +215,7 @@ void TritonWriter::open_lanes(const KernelLoop& loop, const std::string& name, c
   const std::string range = fmt::format("tl.arange(0, {}){}", block_names_[&loop], slice(dimension_.at(&loop)));
   line("{} = {}{}", name, start.empty() ? "" : start + " + ", is_wide_ && start.empty() ? fmt::format("({}).to(tl.int64)", range) : range);
   index_.bind(loop.axis, name);
-  if (!is_multiple(loop)) line("{0}_in = {0} < {1}", name, index_.text(loop.extent));
+  if (!is_multiple(loop.extent, loop.step.integer())) line("{0}_in = {0} < {1}", name, index_.text(loop.extent));
 }
 
 // The parallel loops, outermost first; program k of the grid takes the k-th combination, the innermost loop the fastest.
