@@ -52,17 +52,16 @@ bool same_layout(const TensorMeta& a, const TensorMeta& b) {
 /// Whether a call on complex numbers, which goes to the framework, has a number where the framework wants a tensor; in arithmetic it takes
 /// either.
 bool has_complex_number_for_tensor(const Node* n) {
-  bool is_on_complex = std::any_of(n->outputs.begin(), n->outputs.end(), [](const TensorMeta& m) { return is_complex(m.dtype); });
+  if (!has_complex(*n)) return false;
   bool has_number = false;
   for (size_t k = 0; k < n->arguments.size(); ++k) {
     const Argument& a = n->arguments[k];
-    if (a.is<Value>()) is_on_complex |= is_complex(a.as<Value>().meta().dtype);
     has_number |= n->op->arguments[k].type == ArgType::kTensor && !n->op->arguments[k].is_list && !a.is<Value>() && !a.is<None>();
   }
   const std::string& name = n->op->name;
   const bool is_arithmetic =
       name == "aten.add.Tensor" || name == "aten.sub.Tensor" || name == "aten.mul.Tensor" || name == "aten.div.Tensor";
-  return is_on_complex && has_number && !is_arithmetic;
+  return has_number && !is_arithmetic;
 }
 
 class Decomposer {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "litz/loop/dependences.h"
 #include "litz/loop/replay.h"
 
 namespace litz {
@@ -12,27 +13,19 @@ constexpr int kFactorReads = 4;  // loads in what computes a factor: it is compu
 std::vector<Expr> coordinates_at(const ExternTensor& t, std::span<const Expr> at) {
   Substitution map;
   for (size_t d = 0; d < t.axes.size(); ++d) map.emplace_back(t.axes[d], at[d]);
-  std::vector<Expr> out;
-  for (Expr c : t.coordinates) out.push_back(substitute(c, map));
-  return out;
+  return substitute(t.coordinates, map);
 }
 
 bool reads(const FusedGroup& group, const Buffer* buffer) {
-  for (const GroupMember& m : group.members) {
-    for (const Instr& i : m.operation->body.instrs)
-      if (i.op == Op::kLoad && i.buffer == buffer) return true;
-    if (m.operation->scatter_base == buffer) return true;
-    bool found = false;
-    for (const ExternArgument& a : m.operation->arguments) for_each_tensor(a, [&](const ExternTensor& t) { found |= t.buffer == buffer; });
-    if (found) return true;
-  }
-  return false;
+  bool found = false;
+  for (const GroupMember& m : group.members) for_each_read(*m.operation, [&](const Buffer* b) { found |= b == buffer; });
+  return found;
 }
 
 bool leaves(const LoopProgram& program, const Buffer* buffer) {
-  for (const ProgramOutput& o : program.outputs)
-    if (auto* t = std::get_if<ExternTensor>(&o.value); t && t->buffer == buffer) return true;
-  return std::ranges::any_of(program.mutations, [&](const auto& m) { return m.last_version == buffer; });
+  bool found = std::ranges::any_of(program.mutations, [&](const auto& m) { return m.last_version == buffer; });
+  for_each_returned(program, [&](const Buffer* b) { found |= b == buffer; });
+  return found;
 }
 
 bool is_one(const ExternArgument& x) {
@@ -64,12 +57,7 @@ FusedGroup* find_producer(const ProductSite& site, const ExternTensor& factor, c
   const Operation* op = buffer->definition;
   if (!op || op->kind != OperationKind::kPointwise || op->outputs.size() != 1 || buffer->version_of || leaves(*state.loops, buffer))
     return nullptr;
-  int loads = 0;
-  for (const Instr& i : op->body.instrs) {
-    loads += i.op == Op::kLoad;
-    if (i.op == Op::kCheckIndex || i.op == Op::kAssertTrue) return nullptr;
-  }
-  if (loads > kFactorReads) return nullptr;
+  if (has_checks(op->body) || std::ranges::count(op->body.instrs, Op::kLoad, &Instr::op) > kFactorReads) return nullptr;
   FusedGroup* producer = nullptr;
   for (const auto& g : state.schedule.groups) {
     if (g.get() != site.product && reads(*g, buffer)) return nullptr;

@@ -55,13 +55,6 @@ Device read_device(std::string_view text) {
 
 }  // namespace
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return text.substr(text.size());
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
-
 std::string device_text(const Device& device) { return device.index == 0 ? device.type : fmt::format("{}:{}", device.type, device.index); }
 
 std::string argument_text(const Argument& argument) {
@@ -215,6 +208,16 @@ bool same_argument(const Argument& a, const Argument& b) {
         }
       },
       static_cast<const Argument::variant&>(a));
+}
+
+bool has_complex(const Node& node) {
+  bool found = false;
+  for (const Argument& a : node.arguments) {
+    for_each_value(a, [&](const Value& v) { found |= is_complex(v.meta().dtype); });
+    found |= a.is<std::complex<double>>();
+  }
+  for (const TensorMeta& m : node.outputs) found |= !m.is_none && is_complex(m.dtype);
+  return found;
 }
 
 }  // namespace litz

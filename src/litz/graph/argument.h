@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "litz/graph/graph.h"
+#include "litz/support/literal_text.h"
 
 namespace litz {
 
@@ -20,13 +21,14 @@ struct ArgumentReader {
   Argument read(std::string_view text, ArgType type) const;
 };
 
-/// Without blanks at either end; of blanks alone, the end.
-std::string_view trimmed(std::string_view text);
 /// Splits at commas outside brackets and quotes, blanks trimmed; "" gives none.
 std::vector<std::string_view> split_top_level(std::string_view text);
 
 /// What PyTorch's argument parser makes of a given argument: an int where a float is wanted becomes a float, one number where
 /// int[2] is wanted becomes two, an integer expression that is constant becomes a number.
 Argument coerce_argument(const SchemaArgument& type, Argument argument);
+
+/// Whether any tensor or number among arguments or results is complex.
+bool has_complex(const Node& node);
 
 }  // namespace litz

@@ -1,5 +1,6 @@
 #include "litz/loop/body.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace litz {
@@ -28,6 +29,10 @@ std::optional<Op> parse_op(std::string_view text) {
   for (size_t i = 0; i < std::size(kOps); ++i)
     if (kOps[i].text == text) return static_cast<Op>(i);
   return std::nullopt;
+}
+
+bool has_checks(const Body& body) {
+  return std::ranges::any_of(body.instrs, [](const Instr& i) { return i.op == Op::kCheckIndex || i.op == Op::kAssertTrue; });
 }
 
 bool operator==(const Number& a, const Number& b) {

@@ -65,6 +65,9 @@ struct Body {
   DType yield_dtype(size_t i) const { return instrs[yields[i]].result_dtype(); }
 };
 
+/// Whether it can raise at run time.
+bool has_checks(const Body& body);
+
 /// Records a body. Equal instructions are recorded once. Constants are folded only where the result is what the op would compute
 /// (see fold in body_builder.cpp); no algebra that is wrong for inf, NaN or -0.
 class BodyBuilder {

@@ -66,16 +66,6 @@ int Arguments::wrap_dim(int64_t dim, size_t rank) {
   return static_cast<int>(dim < 0 ? dim + dims : dim);
 }
 
-bool has_complex(const Node& node) {
-  bool found = false;
-  for (const Argument& a : node.arguments) {
-    for_each_value(a, [&](const Value& v) { found |= is_complex(v.meta().dtype); });
-    found |= a.is<std::complex<double>>();
-  }
-  for (const TensorMeta& m : node.outputs) found |= !m.is_none && is_complex(m.dtype);
-  return found;
-}
-
 Expr element_count(ExprContext& context, std::span<const Expr> sizes) { return product(context, sizes); }
 
 }  // namespace litz

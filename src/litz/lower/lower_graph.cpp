@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "litz/graph/argument.h"
 #include "litz/lower/lowering.h"
 
 namespace litz {

@@ -155,8 +155,6 @@ class Arguments {
   const Node& node_;
 };
 
-/// Whether any tensor among arguments or results is complex.
-bool has_complex(const Node& node);
 /// 1 for none.
 Expr element_count(ExprContext& context, std::span<const Expr> sizes);
 

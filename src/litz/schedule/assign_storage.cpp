@@ -20,11 +20,11 @@ std::vector<const Buffer*> buffers_read(const FusedGroup& group) {
 
 /// Whether a kernel reads the buffer's storage as another tensor: which elements these are, its accesses do not say.
 bool reads_by_a_view(const FusedGroup& group, const Buffer* buffer) {
+  bool found = false;
   for (const GroupMember& m : group.members)
     for (const Instr& i : m.operation->body.instrs)
-      for (const Buffer* b = i.op == Op::kLoad ? i.buffer->layout.base : nullptr; b; b = b->layout.base)
-        if (b == buffer) return true;
-  return false;
+      if (i.op == Op::kLoad) for_each_storage(i.buffer->layout.base, [&](const Buffer* b) { found |= b == buffer; });
+  return found;
 }
 
 }  // namespace

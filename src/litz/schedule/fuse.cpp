@@ -294,15 +294,14 @@ class Fuser {
     if (!options_.rows_may_differ && pieces < std::max(of_first, of_second) && !walks_one_length(*joined))
       return refuse(a, b, fmt::format("rows of several lengths in each of {} iterations, alone {} and {}", pieces, of_first, of_second));
     if (!options_.slow_may_wait && pieces < std::max(of_first, of_second))
-      for (const auto& m : joined->members)
+      for (const auto& m : joined->members) {
         if (m.local_axes.empty() && is_slow(*m.operation))
           return refuse(a, b, fmt::format("{} is slow, and every thread of a program would compute it", m.operation->name));
-    if (!options_.slow_may_wait && pieces < std::max(of_first, of_second))
-      for (const auto& m : joined->members)
         if (reads_a_window(*m.operation))
           return refuse(a, b,
                         fmt::format("{} reads a window: a program would wait for what its other threads wrote, or hold few elements",
                                     m.operation->name));
+      }
     const int64_t limit = options_.max_bytes_between_loops;
     if (const int64_t between = bytes_between_loops(*joined, options_.lanes, limit, context_); between > limit)
       return refuse(a, b, fmt::format("{} bytes pass between their loops in each iteration, limit {}", between, limit));

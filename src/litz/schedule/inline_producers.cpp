@@ -119,11 +119,6 @@ std::optional<std::string> refuse_inlining(const Operation& producer, const Read
   return std::nullopt;
 }
 
-bool has_checks(const Body& body) {
-  return std::any_of(body.instrs.begin(), body.instrs.end(),
-                     [](const Instr& i) { return i.op == Op::kCheckIndex || i.op == Op::kAssertTrue; });
-}
-
 /// Whether the consumer reads every element of the buffer unconditionally: then it makes every check that the producer makes.
 bool reads_all(const Operation& consumer, const Buffer& buffer, ExprContext& context) {
   for (const Instr& i : consumer.body.instrs) {

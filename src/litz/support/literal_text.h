@@ -11,5 +11,7 @@ std::string float_text(double value);
 std::string quoted(std::string_view text);
 /// What stands between the quotes, without the escapes.
 std::string unescaped(std::string_view inside);
+/// Without blanks at either end; of blanks alone, the end.
+std::string_view trimmed(std::string_view text);
 
 }  // namespace litz

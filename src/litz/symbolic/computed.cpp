@@ -21,12 +21,6 @@ bool is_float_step(const Step& step) {
   return false;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 /// A number with a point or an exponent, inf or nan, as float_text writes it.
 std::optional<double> read_float(std::string_view text) {
   const bool looks_like_one = text.find_first_of(".en") != std::string_view::npos;
