@@ -6,7 +6,6 @@ Where floats take part (int(n * 0.3), math.sqrt(n)), the number becomes a symbol
 import sympy
 import torch
 from torch.utils._sympy import functions as sf
-
 from torch.utils._sympy.value_ranges import bound_sympy
 
 from litz import _C
@@ -103,11 +102,9 @@ class Sizes:
         raise _C.Unsupported(f"a size with the operator {kind.__name__}: {e}")
 
     def _piecewise(self, e, env):
-        *cases, (otherwise, always) = e.args
-        if always != sympy.true:
-            raise _C.Unsupported(f"a size that is not defined everywhere: {e}")
+        otherwise, cases = _cases(e)
         chosen = self.convert(otherwise, env)
-        for value, condition in reversed(cases):
+        for value, condition in cases:
             chosen = self.builder.expr("select", self.convert(condition, env), self.convert(value, env), chosen)
         return chosen
 
@@ -170,11 +167,9 @@ class Sizes:
         raise _C.Unsupported(f"a size with the operator {kind.__name__}: {e}")
 
     def _float_piecewise(self, e, env):
-        *cases, (otherwise, always) = e.args
-        if always != sympy.true:
-            raise _C.Unsupported(f"a size that is not defined everywhere: {e}")
+        otherwise, cases = _cases(e)
         chosen = self._float(otherwise, env)
-        for value, condition in reversed(cases):
+        for value, condition in cases:
             holds = self._condition(condition, env)
             chosen = f"float_or(float_if({holds}, {self._float(value, env)}), float_if(bit_xor({holds}, 1), {chosen}))"
         return chosen
@@ -196,6 +191,14 @@ class Sizes:
         if unbacked:
             self.unbacked.add(symbol)
         return self.builder.symbol(str(symbol), unbacked, lower, upper, None if hint is None else int(hint))
+
+
+def _cases(e):
+    """Of a Piecewise: what holds otherwise, and the cases before it, the last one first."""
+    *cases, (otherwise, always) = e.args
+    if always != sympy.true:
+        raise _C.Unsupported(f"a size that is not defined everywhere: {e}")
+    return otherwise, reversed(cases)
 
 
 def _is_int(e):

@@ -105,7 +105,6 @@ def floating(t):
     return t.is_floating_point()
 
 
-# kind -> (its weight, what it asks of x, a function of the step: f, or f and the number of a second operand)
 def at_least(dims):
     return lambda t: t.dim() >= dims
 
@@ -114,6 +113,7 @@ def floating_at_least(dims):
     return lambda t: floating(t) and t.dim() >= dims
 
 
+# Of each kind: its weight, what it asks of x, and a function of the step that gives f, or f and the number of a second operand.
 KINDS = [
     (2, floating, lambda s: s.rng.choice(UNARY)),
     (3, floating, lambda s: (s.rng.choice(BINARY), s.other(floating))),
