@@ -6,6 +6,7 @@ with its "tensors" and "range" of programs. The key of what is kept: the request
 """
 
 import contextlib
+import contextvars
 import hashlib
 import importlib.metadata
 import json
@@ -90,6 +91,13 @@ class _Bench:
         self.errors = torch.zeros(8, dtype=torch.int64, device=parsed["device"])
 
     def run(self):
+        # The allocator of tensor descriptors is this context's alone.
+        return contextvars.copy_context().run(self.run_all)
+
+    def run_all(self):
+        import triton
+
+        triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=self.parsed["device"]))
         with tempfile.TemporaryDirectory(prefix="litz_measure_") as folder, torch.no_grad():
             graphs = [self.recorded(candidate, folder) for candidate in self.parsed["candidates"]]
             times = [-1.0] * len(graphs)

@@ -63,7 +63,8 @@ def gpu_target(text):
 
 
 def compile_source(source, target, aligned, folder):
-    """(machine code, facts for the launcher): warps, shared bytes, extra arguments, pointers, numbers, reports errors, entry."""
+    """(machine code, facts for the launcher): warps, shared bytes, extra arguments, scratch bytes of a program, pointers, numbers,
+    reports errors, entry."""
     import triton
     from triton.compiler import ASTSource
 
@@ -72,19 +73,23 @@ def compile_source(source, target, aligned, folder):
     launch = module.LAUNCH
     function = launch["kernel"]
     signature = dict(zip(function.arg_names, launch["signature"], strict=True))
+    constants = {"ALIGNED": aligned} if "ALIGNED" in signature else {}
     attributes = {(i,): [["tt.divisibility", 16]] for i in range(launch["pointers"])} if aligned else {}
 
     def compile_with(num_warps):
         options = dict(num_warps=num_warps, num_stages=launch.get("num_stages", 1), enable_fp_fusion=launch.get("fuses_products", False))
-        return triton.compile(ASTSource(function, signature, {}, attributes), target=gpu_target(target), options=options)
+        return triton.compile(ASTSource(function, signature, constants, attributes), target=gpu_target(target), options=options)
 
     most_warps = MOST_THREADS // gpu_target(target).warp_size
-    compiled = least_spilling(compile_with, min(launch["num_warps"], most_warps))
+    wanted_warps = min(launch["num_warps"], most_warps)
+    is_measured = "num_stages" in launch  # as it is
+    compiled = compile_with(wanted_warps) if is_measured else least_spilling(compile_with, wanted_warps)
     if compiled.metadata.shared > (most := SHARED_BYTES.get(target, LEAST_SHARED_BYTES)):
         raise RuntimeError(f"{compiled.metadata.name} needs {compiled.metadata.shared} bytes of shared memory, a block of {target} has at most {most}")
     image = compiled.asm.get("cubin") or compiled.asm["hsaco"]
-    extra = count_extra_arguments(compiled, len(signature))
-    facts = (compiled.metadata.num_warps, compiled.metadata.shared, extra, launch["pointers"], launch["numbers"], int(launch["reports_errors"]), compiled.metadata.name)
+    extra = count_extra_arguments(compiled, len(signature) - len(constants))
+    scratch = getattr(compiled.metadata, "global_scratch_size", 0)
+    facts = (compiled.metadata.num_warps, compiled.metadata.shared, extra, scratch, launch["pointers"], launch["numbers"], int(launch["reports_errors"]), compiled.metadata.name)
     return image, facts
 
 
@@ -129,7 +134,7 @@ def spilled_bytes(compiled):
 
 
 def count_extra_arguments(compiled, known):
-    """Pointers that Triton put behind the kernel's own arguments (scratch memory that these kernels do not ask for)."""
+    """Pointers that Triton put behind the kernel's own arguments: to scratch memory, and to what profilers ask for."""
     text = compiled.asm.get("ptx")
     if text is None:
         return 0

@@ -22,7 +22,8 @@ def interpretable(source):
 
 
 def run(request, folder):
-    """Results of the library's way, and of the widest tile with the factors computed before it and in it; and what is exact."""
+    """Results of the library's way, and of the first tile of each kind: with the factors computed before it or in it, with pointers or
+    descriptors (and with those, for addresses that have none); and what is exact."""
     torch.manual_seed(0)
     tensors = []
     for dtype, sizes, strides in request["tensors"]:
@@ -33,9 +34,10 @@ def run(request, folder):
     exact = library([t.double() for t in tensors], first, folder)
     results = {}
     others = request["candidates"][1:]
-    kinds = [[c for c in others if ("computed" in c["name"]) == computed] for computed in (False, True)]
+    kinds = {("computed" in c["name"], "descriptors" in c["name"]): c for c in reversed(others)}
     computed = {step["tensors"][-1] for step in first["steps"][:-1] if "source" in step}
-    for candidate in (first, *[kind[0] for kind in kinds if kind]):
+    ways = [(c, {}) for c in (first, *kinds.values())] + [(c, {"ALIGNED": False}) for c in kinds.values() if "descriptors" in c["name"]]
+    for candidate, given in ways:
         for number in (written, *computed):
             tensors[number].fill_(float("nan"))
         for step in candidate["steps"]:
@@ -44,8 +46,9 @@ def run(request, folder):
                 getattr(torch.ops.aten, step["call"].removeprefix("aten.")).out(*views, out=tensors[step["out"]])
             else:
                 launch = triton_worker.load_source(interpretable(step["source"]), folder).LAUNCH
-                launch["kernel"][(step["range"],)](*[tensors[t] for t in step["tensors"]])
-        results[candidate["name"]] = tensors[written].double().clone()
+                known = {k: v for k, v in given.items() if k in launch["kernel"].arg_names}
+                launch["kernel"][(step["range"],)](*[tensors[t] for t in step["tensors"]], **known)
+        results[candidate["name"] + str(given or "")] = tensors[written].double().clone()
     return results, exact
 
 
@@ -84,9 +87,15 @@ def main(how):
                 continue
             for candidate in request["candidates"][1:]:
                 try:
-                    image, facts = triton_worker.compile_source(candidate["steps"][-1]["source"], how, True, folder)
-                    if not image or facts[1] > 227 << 10:
-                        failures.append(f"{name}: {candidate['name']}: {facts[1]} bytes of shared memory")
+                    has_descriptors = "descriptors" in candidate["name"]
+                    if has_descriptors and how == "cuda:80":
+                        continue  # not offered there
+                    for aligned in (True, False) if has_descriptors else (True,):
+                        image, facts = triton_worker.compile_source(candidate["steps"][-1]["source"], how, aligned, folder)
+                        if not image or facts[1] > 227 << 10:
+                            failures.append(f"{name}: {candidate['name']}: {facts[1]} bytes of shared memory")
+                        if (facts[3] > 0) != (has_descriptors and aligned):
+                            failures.append(f"{name}: {candidate['name']}: {facts[3]} bytes of scratch, aligned {aligned}")
                 except Exception as error:
                     if "out of resource" not in str(error):
                         failures.append(f"{name}: {candidate['name']}: {type(error).__name__}: {str(error)[:300]}")

@@ -26,6 +26,11 @@ def r(*shape, dtype=BF16, seed=0):
 PROGRAMS = {
     "gelu of a linear layer": (lambda x, w, b: F.gelu(F.linear(x, w, b)), lambda: (r(512, 512), r(512, 512) / 23, r(512))),
     "gelu of sequences": (lambda x, w, b: F.gelu(F.linear(x, w, b)), lambda: (r(4, 128, 512), r(512, 512) / 23, r(512))),
+    "tails of tiles": (lambda x, w, b, s: F.silu(F.linear(x, w, b)) * s, lambda: (r(520, 520), r(504, 520) / 23, r(504), r(520, 504, seed=1))),
+    "both factors turned": (lambda x, w: F.gelu(x.T @ w.T), lambda: (r(520, 512), r(520, 520) / 23)),
+    "a result of another type": (lambda x, w, b: F.linear(x, w, b).float().exp(), lambda: (r(512, 512), r(512, 512) / 23, r(512))),
+    "two results": (lambda x, w: ((y := F.silu(x @ w)), (y * 2).half()), lambda: (r(512, 512), r(512, 512) / 23)),
+    "a result in columns": (lambda x, w: (x @ w).relu().T.contiguous(), lambda: (r(512, 512), r(512, 520) / 23)),
     "relu of a product": (lambda x, w: (x @ w).relu(), lambda: (r(512, 640), r(640, 512))),
     "a residual": (lambda x, w, b, y: F.linear(x, w, b) + y, lambda: (r(512, 512), r(512, 512) / 23, r(512), r(512, 512, seed=1))),
     "sizes that no tile divides": (lambda x, w, b, s: F.silu(F.linear(x, w, b)) * s, lambda: (r(520, 524), r(504, 524) / 23, r(504), r(520, 504, seed=1))),
@@ -88,6 +93,37 @@ def test_every_candidate_gives_what_the_library_gives(requests):
 def test_every_candidate_compiles_without_a_gpu(requests, target):
     failures = runner(target, {name: requests[name] for name in ("gelu of a linear layer", "sizes that no tile divides", "a batch", "factors whose padding is not zero")})
     assert not failures, failures
+
+
+def descriptors_of(request):
+    """The lines of the first candidate with descriptors that make them; none: there is no such candidate."""
+    for c in request["candidates"]:
+        if "descriptors" in c["name"]:
+            return [line.strip() for line in c["steps"][-1]["source"].splitlines() if "make_tensor_descriptor" in line]
+    return []
+
+
+def test_descriptors_are_of_factors_and_results_that_the_hardware_can_walk(requests):
+    assert descriptors_of(requests["gelu of a linear layer"]) == [
+        "left_tensor = tl.make_tensor_descriptor(in0, [512, 512], [512, 1], [YBLOCK, RBLOCK])",
+        "right_tensor = tl.make_tensor_descriptor(in1, [512, 512], [512, 1], [XBLOCK, RBLOCK])",
+        "out0_tensor = tl.make_tensor_descriptor(out0, [512, 512], [512, 1], [YBLOCK, XPIECE])",
+    ]
+    assert len(descriptors_of(requests["relu of a product"])) == 3
+    # Rows of 524 elements of 2 bytes are no whole number of 16 bytes, nor is a batch one matrix.
+    for name in ("sizes that no tile divides", "a batch", "factors whose padding is not zero", "a factor of rows alone"):
+        assert not descriptors_of(requests[name]), name
+    sources = [c["steps"][-1]["source"] for c in requests["gelu of a linear layer"]["candidates"] if "descriptors" in c["name"]]
+    assert len({c.count("tl.dot") for c in sources}) == 1 and all("flatten=True" in s for s in sources)
+
+
+def test_a_matrix_inside_another_has_a_descriptor_where_it_begins_at_16_bytes():
+    w = r(512, 1024)
+    for start, is_walked in ((8, True), (4, False)):
+        request = compiled(lambda x, w, s=start: (x @ w[:, s : s + 512]).relu(), (r(512, 512), w), tiles_first)[0][0]  # noqa: B023
+        lines = descriptors_of(request)
+        assert bool(lines) == is_walked, start
+        assert not is_walked or f"in1 + {start}, [512, 512], [1024, 1]" in lines[1]
 
 
 def test_the_fastest_candidate_is_taken():

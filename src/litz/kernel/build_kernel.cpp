@@ -62,7 +62,9 @@ std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& sc
 
 std::unique_ptr<Kernel> build_product_kernel(const FusedGroup& group, const Schedule& schedule, const Target& target,
                                              const KernelOptions& options, const ProductTile& tile) {
-  return build_once(group, schedule, target, options, &tile);
+  std::unique_ptr<Kernel> kernel = build_once(group, schedule, target, options, &tile);
+  if (tile.programs) kernel->range = min(kernel->range, kernel->range.context().integer(tile.programs));
+  return kernel;
 }
 
 int accumulator_inputs(const Accumulator& a) { return reduction_traits(a.kind).inputs; }

@@ -7,7 +7,7 @@
 namespace litz {
 
 std::string to_text(const ProductTile& t) {
-  return fmt::format("{}x{}x{}, {} warps, {} stages", t.rows, t.columns, t.depth, t.warps, t.stages);
+  return fmt::format("{}x{}x{}, {} warps, {} stages{}", t.rows, t.columns, t.depth, t.warps, t.stages, t.programs ? ", descriptors" : "");
 }
 
 void map_product(KernelPlan& plan, const ProductTile& tile) {

@@ -12,10 +12,13 @@ struct ProductTile {
   int rows = 128, columns = 128, depth = 64;  // values of the two outer axes and of the summed one that a program takes at once
   int warps = 8;
   int stages = 3;  // steps along the summed axis whose loads are under way
+  /// > 0: so many programs go from tile to tile, and blocks come and go through tensor descriptors, which the hardware follows.
+  int programs = 0;
+  int pieces = 1;  // of a tile's columns; what follows the product takes one after the other
   friend bool operator==(const ProductTile&, const ProductTile&) = default;
 };
 
-/// "128x128x64, 8 warps, 3 stages".
+/// "128x128x64, 8 warps, 3 stages", "128x256x64, 8 warps, 3 stages, descriptors".
 std::string to_text(const ProductTile& tile);
 
 /// The first member is the product, the others are pointwise over the same outer axes. Targets that run a grid of blocks.

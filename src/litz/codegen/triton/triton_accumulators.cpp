@@ -144,7 +144,8 @@ std::string TritonWriter::reduced(const Accumulator& a, const std::string& funct
 
 void TritonWriter::write_finish(const KernelStatement& s) {
   const Accumulator& a = kernel_.accumulators[s.accumulator];
-  if (is_product(s.accumulator)) return define(s.result, a.name);
+  if (is_product(s.accumulator))
+    return define(s.result, has_descriptors() && tile_->pieces > 1 ? fmt::format("{}_{}", a.name, piece_) : a.name);
   const ReductionKind kind = kind_of(a);
   const bool direct = accumulators_[s.accumulator].is_direct;
   auto first_dimension = [&] { return a.lanes.empty() ? -1 : dimension_.at(a.lanes[0]); };

@@ -41,6 +41,7 @@ void TritonWriter::write_product_grid(const Loops& loops) {
   const KernelLoop &rows = *loops[loops.size() - 2], &columns = *loops.back();
   line("tiles_y: tl.constexpr = {}", index_.text(ceil_div(rows.extent, rows.step)));
   line("tiles_x: tl.constexpr = {}", index_.text(ceil_div(columns.extent, columns.step)));
+  if (has_descriptors()) write_descriptors();
   if (loops.size() == 3) {
     line("z = program // (tiles_y * tiles_x)");
     line("program = program % (tiles_y * tiles_x)");
@@ -86,9 +87,13 @@ void TritonWriter::write_factor(const KernelLoop& loop, KernelValue factor, cons
 
 void TritonWriter::write_product_loop(const KernelLoop& loop) {
   lane_axis_[loop.axis] = &loop;
-  line("RBLOCK: tl.constexpr = {}", loop.step.integer());
+  if (!has_descriptors()) line("RBLOCK: tl.constexpr = {}", loop.step.integer());
   line("for r_start in range(0, {}, RBLOCK):", index_.text(loop.extent));
   ++depth_;
+  if (has_descriptors()) {
+    line("if not ALIGNED:");
+    ++depth_;
+  }
   for (const char* side : {"row", "column"}) {
     const bool is_row = side == std::string_view("row");
     line("r_{} = {} + tl.arange(0, RBLOCK)[{}]", side, is_wide_ ? "tl.cast(r_start, tl.int64)" : "r_start", is_row ? "None, :" : ":, None");
@@ -96,6 +101,10 @@ void TritonWriter::write_product_loop(const KernelLoop& loop) {
   }
   write_factor(loop, product_.left, "r_row", "[YBLOCK, RBLOCK]");
   write_factor(loop, product_.right, "r_column", "[RBLOCK, XBLOCK]");
+  if (has_descriptors()) {
+    --depth_;
+    write_factors_of_descriptors();
+  }
   const std::string& name = kernel_.accumulators[product_.accumulator].name;
   line("{0} = tl.dot({1}, {2}, {0})", name, operand(product_.left), operand(product_.right));
   --depth_;

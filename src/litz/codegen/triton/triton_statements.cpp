@@ -113,6 +113,11 @@ void TritonWriter::write_store(const KernelStatement& s) {
   } else if (s.mode == ScatterMode::kMul) {
     line("tl.store({0}, tl.load({0}{2}) * {1}{2})", place, operand(value), mask);
     line("tl.debug_barrier()  # the next iteration may meet the same element");
+  } else if (auto descriptor = descriptors_.find(&s); descriptor != descriptors_.end()) {
+    line("if ALIGNED:");
+    line("    {}.store([y_start, {}], {})", descriptor->second.name, piece_start(), operand(value));
+    line("else:");
+    line("    tl.store({}, {}{})", place, operand(value), mask);
   } else {
     line("tl.store({}, {}{})", place, operand(value), mask);
   }

@@ -79,6 +79,7 @@ std::string TritonWriter::refusal() const {
         kernel_.parameters[s.memory.index].dtype == DType::kBool)
       reason = fmt::format("{}: no scatter of products of truth values", kernel_.name);
   });
+  if (!no_descriptors_.empty()) reason = fmt::format("{}: no tensor descriptors: {}", kernel_.name, no_descriptors_);
   if (!kernel_.scratch.empty())
     reason = fmt::format("{}: members pass '{}' on in a way that a block cannot hold", kernel_.name, kernel_.scratch[0].name);
   return reason;
@@ -97,6 +98,7 @@ void TritonWriter::plan() {
     if (s.offset) is_wide_ |= !fits_int32(s.offset);
     if (s.instr.expr && s.instr.op == Op::kIndexExpr) is_wide_ |= !fits_int32(s.instr.expr);
   });
+  if (has_descriptors()) find_descriptors();
 }
 
 void TritonWriter::plan_body(const std::vector<KernelStatement>& body, Loops& lanes, Loops& loops) {
@@ -154,6 +156,7 @@ void TritonWriter::write_head() {
     if (p.kind == KernelParameter::kNumber) index_.bind(p.number, fmt::format("n{}", k));
   }
   if (kernel_.reports_errors) arguments += arguments.empty() ? "error" : ", error";
+  if (has_descriptors()) arguments += ", ALIGNED: tl.constexpr = True";
   line("@triton.jit");
   line("def {}({}):", kernel_.name, arguments);
   ++depth_;
@@ -190,6 +193,7 @@ void TritonWriter::write_launch() {
     }
   }
   if (kernel_.reports_errors) signature += "\"*i64\", ";
+  if (has_descriptors()) signature += "\"constexpr\", ";
   const std::string stages = tile_ ? fmt::format(", num_stages={}", tile_->stages) : "";
   text_ += fmt::format(
       "\n\nLAUNCH = dict(kernel={}, signature=[{}], pointers={}, numbers={}, reports_errors={}, num_warps={}, fuses_products={}{})\n",
@@ -206,10 +210,12 @@ std::string TritonWriter::slice(int dimension) const {
   return "[" + text + "]";
 }
 
-void TritonWriter::open_lanes(const KernelLoop& loop, const std::string& name, const std::string& start) {
-  std::string block = name;
-  std::ranges::transform(block, block.begin(), [](char c) { return static_cast<char>(std::toupper(c)); });
-  block_names_[&loop] = block + "BLOCK";
+void TritonWriter::open_lanes(const KernelLoop& loop, const std::string& name, const std::string& start, std::string block) {
+  if (block.empty()) {
+    for (char c : name) block += static_cast<char>(std::toupper(c));
+    block += "BLOCK";
+  }
+  block_names_[&loop] = block;
   names_[&loop] = name;
   lane_axis_[loop.axis] = &loop;
   const std::string range = fmt::format("tl.arange(0, {}){}", block_names_[&loop], slice(dimension_.at(&loop)));
@@ -237,7 +243,7 @@ void TritonWriter::write_grid() {
     block[0] = static_cast<char>(std::toupper(block[0]));
     line("{}BLOCK: tl.constexpr = {}", block, loops[k]->step.integer());
   }
-  if (!loops.empty()) line("program = tl.program_id(0){}", is_wide_ ? ".to(tl.int64)" : "");
+  if (!loops.empty() && !has_descriptors()) line("program = tl.program_id(0){}", is_wide_ ? ".to(tl.int64)" : "");
   if (tile_) write_product_grid(loops);
   for (size_t k = tile_ ? 0 : loops.size(); k-- > 0;) {
     const std::string name = name_of(k);
@@ -257,7 +263,9 @@ void TritonWriter::write_grid() {
     if (loops[k]->has_lanes) open_lanes(*loops[k], name_of(k), name_of(k) + "_start");
     else index_.bind(loops[k]->axis, name_of(k));
   }
-  write_body(*body);
+  if (!has_descriptors()) return write_body(*body);
+  write_pieces(*body);
+  --depth_;  // of the loop over tiles
 }
 
 void TritonWriter::write_body(const std::vector<KernelStatement>& body) {

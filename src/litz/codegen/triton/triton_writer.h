@@ -39,7 +39,7 @@ class TritonWriter {
   void write_body(const std::vector<KernelStatement>& body);
   void write_loop(const KernelStatement& s) { write_loop(*s.loop); }
   void write_loop(const KernelLoop& loop);
-  void open_lanes(const KernelLoop& loop, const std::string& name, const std::string& start);
+  void open_lanes(const KernelLoop& loop, const std::string& name, const std::string& start, std::string block = "");
   std::string slice(int dimension) const;
   std::string block_name(const KernelLoop& loop) const { return block_names_.at(&loop); }
   int warps() const;
@@ -71,6 +71,21 @@ class TritonWriter {
   void write_factor(const KernelLoop& loop, KernelValue factor, const std::string& summed, const std::string& shape);
   bool is_product(int accumulator) const { return tile_ && accumulator == product_.accumulator; }
 
+  // triton_descriptors.cpp: tiles whose blocks come and go through tensor descriptors
+  struct Descriptor {
+    std::string name;
+    bool is_turned = false;  // the second axis of the statement is the leading one in memory
+  };
+  bool has_descriptors() const { return tile_ && tile_->programs > 0; }
+  void find_descriptors();
+  std::string add_descriptor(const KernelStatement& s, std::string name, const KernelLoop& down, const KernelLoop& across,
+                             std::string_view block_down, std::string_view block_across);
+  void write_descriptors();
+  void write_factors_of_descriptors();
+  void write_pieces(const std::vector<KernelStatement>& body);
+  /// Of the product's columns, as the piece that is written counts them.
+  std::string piece_start() const;
+
   // triton_exp_sums.cpp
   struct ExpSum {
     const KernelLoop *first, *second;
@@ -98,8 +113,13 @@ class TritonWriter {
   const ProductTile* tile_;
   struct Product {
     int accumulator = -1;
-    KernelValue left = kNoKernelValue, right = kNoKernelValue;  // narrow: tl.dot itself makes them wide
+    KernelValue left = kNoKernelValue, right = kNoKernelValue;          // narrow: tl.dot itself makes them wide
+    const KernelStatement *left_load = nullptr, *right_load = nullptr;  // has_descriptors
   } product_;
+  std::unordered_map<const KernelStatement*, Descriptor> descriptors_;
+  std::vector<std::string> descriptor_lines_;
+  std::string no_descriptors_;  // why the tile cannot be written
+  int piece_ = 0;
   std::string text_;
   int depth_ = 0;
   TritonIndex index_;

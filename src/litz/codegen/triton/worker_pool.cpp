@@ -113,8 +113,8 @@ struct WorkerPool::Impl {
       words >> id >> status;
       KernelBinary binary;
       if (status == "ok")
-        words >> binary.warps >> binary.shared_bytes >> binary.extra_arguments >> binary.pointers >> binary.numbers >>
-            binary.reports_errors >> binary.entry;
+        words >> binary.warps >> binary.shared_bytes >> binary.extra_arguments >> binary.scratch_bytes >> binary.pointers >>
+            binary.numbers >> binary.reports_errors >> binary.entry;
       words >> bytes;
       if (!words) break;
       std::string body(bytes, '\0');

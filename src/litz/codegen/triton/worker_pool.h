@@ -5,7 +5,7 @@
 //
 // On the wire, both ways: one header line of words, then that many bytes.
 //   request: "<id> <target> <aligned 0|1> <bytes>\n" source       target: "cuda:90", "hip:gfx942"
-//   reply:   "<id> ok <warps> <shared bytes> <extra arguments> <pointers> <numbers> <reports errors 0|1> <entry> <bytes>\n" machine code
+//   reply:   "<id> ok <warps> <shared bytes> <extra arguments> <scratch bytes> <pointers> <numbers> <reports errors 0|1> <entry> <bytes>\n" machine code
 //            "<id> error <bytes>\n" what went wrong
 #include <future>
 #include <string>
@@ -21,7 +21,8 @@ struct KernelBinary {
   std::string entry;
   int warps = 4;
   int shared_bytes = 0;
-  int extra_arguments = 0;  // pointers that the compiler added behind the kernel's own; null is right for them
+  int extra_arguments = 0;  // pointers that the compiler added behind the kernel's own; null is right for them, but for the first where
+  int scratch_bytes = 0;    // this is not 0: it points to so many bytes for each program
   int pointers = 0, numbers = 0;
   bool reports_errors = false;  // one more pointer behind the numbers: to a KernelError
 };

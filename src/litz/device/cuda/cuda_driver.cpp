@@ -22,8 +22,12 @@ Result<Driver> load() {
   LITZ_CUDA_FUNCTIONS(LITZ_LOOK_UP)
 #undef LITZ_LOOK_UP
   if (const Status failed = d.cuInit(0)) return unsupported("the CUDA driver does not start: {}", d.text_of(failed));
-  if (void* torch = dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_NOLOAD))
+  if (void* torch = dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_NOLOAD)) {
     d.current_stream = reinterpret_cast<decltype(d.current_stream)>(dlsym(torch, "aoti_torch_get_current_cuda_stream"));
+    d.allocate = reinterpret_cast<decltype(d.allocate)>(dlsym(torch, "aoti_torch_cuda_caching_allocator_raw_alloc"));
+    d.release = reinterpret_cast<decltype(d.release)>(dlsym(torch, "aoti_torch_cuda_caching_allocator_raw_delete"));
+    if (!d.release) d.allocate = nullptr;
+  }
   return d;
 }
 

@@ -34,6 +34,9 @@ struct Driver {
 #undef LITZ_DECLARE
   /// PyTorch's current stream of a device: aoti_torch_get_current_cuda_stream; null where its CUDA library is not loaded.
   int (*current_stream)(int32_t device, void** stream) = nullptr;
+  /// Memory of PyTorch's caching allocator for the current stream: aoti_torch_cuda_caching_allocator_raw_alloc, _raw_delete; or null.
+  int (*allocate)(uint64_t bytes, void** memory) = nullptr;
+  int (*release)(void* memory) = nullptr;
 
   std::string text_of(Status status) const;
 };

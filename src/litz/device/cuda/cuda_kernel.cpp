@@ -133,19 +133,26 @@ class LoadedKernel {
       return 1;
     }
     void* arguments[kMostArguments];
-    void* nothing = nullptr;
+    void *nothing = nullptr, *scratch = nullptr;
     int n = 0;
     for (int k = 0; k < binary.pointers; ++k) arguments[n++] = const_cast<void**>(&pointers[k]);
     for (int k = 0; k < binary.numbers; ++k) arguments[n++] = const_cast<int64_t*>(&numbers[k]);
     if (binary.reports_errors) arguments[n++] = &errors_;
-    for (int k = 0; k < binary.extra_arguments; ++k) arguments[n++] = &nothing;
+    for (int k = 0; k < binary.extra_arguments; ++k) arguments[n++] = k ? &nothing : &scratch;
     if (range > INT32_MAX) {
       *message = fmt::format("{}: a grid of {} programs (at most {})", binary.entry, range, INT32_MAX);
       return 1;
     }
+    if (binary.scratch_bytes) {  // given back at once: whoever gets it next writes to it later on the same stream
+      if (!d.allocate || d.allocate(static_cast<uint64_t>(range) * binary.scratch_bytes, &scratch)) {
+        *message = fmt::format("{}: no memory for {} programs' {} bytes", binary.entry, range, binary.scratch_bytes);
+        return 1;
+      }
+    }
     const Status failed =
         d.cuLaunchKernel(variant->kernel, static_cast<unsigned>(range), 1, 1, static_cast<unsigned>(32 * variant->binary.warps), 1, 1,
                          static_cast<unsigned>(variant->binary.shared_bytes), stream, arguments, nullptr);
+    if (scratch) d.release(scratch);
     return failed ? fail(message, "launch", failed) : 0;
   }
 
@@ -184,7 +191,16 @@ int launch(void* object, int32_t device, void* const* pointers, const int64_t* n
   return static_cast<LoadedKernel*>(object)->launch(device, pointers, numbers, range, message);
 }
 
+constexpr int kFirstMajorWithDescriptors = 9;
+
 }  // namespace
+
+bool has_tensor_descriptors() {
+  if (!driver()) return true;
+  int device = 0, major = 0;
+  return driver()->allocate && !driver()->cuDeviceGet(&device, 0) && !driver()->cuDeviceGetAttribute(&major, kMajor, device) &&
+         major >= kFirstMajorWithDescriptors;
+}
 
 Result<CompiledKernel> load_kernel(const KernelBinary& binary, const std::string& source, const std::string& target) {
   if (!driver()) return unsupported("{}", driver().reason());

@@ -9,6 +9,9 @@
 
 namespace litz::cuda {
 
+/// Whether kernels may make tensor descriptors: of the hardware, and memory of PyTorch's to hold them. Without a driver: on paper.
+bool has_tensor_descriptors();
+
 /// Needs the driver. `target` is what the source is compiled for.
 Result<CompiledKernel> load_kernel(const KernelBinary& binary, const std::string& source, const std::string& target);
 
