@@ -84,6 +84,18 @@ def filled(dtype, sizes, strides, device):
     return tensor.normal_() if tensor.is_floating_point() else tensor.zero_()
 
 
+def with_scratch(device, function):
+    """function(), whose kernels may make tensor descriptors: Triton asks its caller for the memory, in this context alone."""
+
+    def run():
+        triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=device))
+        return function()
+
+    import triton
+
+    return contextvars.copy_context().run(run)
+
+
 class _Bench:
     def __init__(self, parsed):
         self.parsed = parsed
@@ -91,13 +103,9 @@ class _Bench:
         self.errors = torch.zeros(8, dtype=torch.int64, device=parsed["device"])
 
     def run(self):
-        # The allocator of tensor descriptors is this context's alone.
-        return contextvars.copy_context().run(self.run_all)
+        return with_scratch(self.parsed["device"], self.run_all)
 
     def run_all(self):
-        import triton
-
-        triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=self.parsed["device"]))
         with tempfile.TemporaryDirectory(prefix="litz_measure_") as folder, torch.no_grad():
             graphs = [self.recorded(candidate, folder) for candidate in self.parsed["candidates"]]
             times = [-1.0] * len(graphs)

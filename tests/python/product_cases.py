@@ -102,4 +102,5 @@ def main(how):
     json.dump(failures, sys.stdout)
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])
