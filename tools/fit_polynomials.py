@@ -24,12 +24,23 @@ def to_float64(x):
     return mp.mpf(float(x))
 
 
+def chebyshev(count, low, high):
+    """The first Chebyshev polynomials of [low, high], each as its coefficients, lowest power first."""
+    slope, offset = 2 / (high - low), -(high + low) / (high - low)
+    out = [[mp.mpf(1)], [offset, slope]]
+    while len(out) < count:
+        last, before = out[-1], out[-2] + [mp.mpf(0)] * 2
+        doubled = [2 * (offset * a + slope * b) for a, b in zip(last + [mp.mpf(0)], [mp.mpf(0)] + last)]
+        out.append([a - b for a, b in zip(doubled, before)])
+    return out[:count]
+
+
 def minimax(g, weight, grid, powers, fixed):
-    """Coefficients of `powers` that minimise max |weight * (p - g)| over the grid: a linear program on the residual,
-    scaled to about one and solved again on what remains, so that double precision is enough for each step."""
-    scale = max(abs(grid[0]), abs(grid[-1]))
+    """Coefficients of the consecutive `powers` that minimise max |weight * (p - g)| over the grid: a linear program on the
+    residual in Chebyshev's basis, scaled to about one and solved again on what remains, so that double precision is enough for each step."""
+    first, terms = powers[0], chebyshev(len(powers), min(grid), max(grid))
     weights = [weight(x) for x in grid]
-    basis = np.array([[float(w * (x / scale) ** p) for p in powers] for x, w in zip(grid, weights)])
+    basis = np.array([[float(w * x**first * mp.polyval(t[::-1], x)) for t in terms] for x, w in zip(grid, weights)])
     column = np.abs(basis).max(axis=0)
     basis /= column
     targets = [g(x) for x in grid]
@@ -48,8 +59,9 @@ def minimax(g, weight, grid, powers, fixed):
             if answer.x is None or answer.x[-1] >= 0.999:
                 break
             change = answer.x[:-1]
-        for p, delta, unit in zip(powers, change, column):
-            result[p] += mp.mpf(float(delta)) * size / mp.mpf(float(unit)) / scale**p
+        for delta, unit, term in zip(change, column, terms):
+            for power, c in enumerate(term):
+                result[first + power] += mp.mpf(float(delta)) * size / mp.mpf(float(unit)) * c
     return result
 
 
@@ -113,6 +125,23 @@ TABLE = {
     # erfinv(x) / x in w = -log(1 - x^2): a polynomial in w - 2.5 below 5, in sqrt(w) - 3 above
     "erfinv_near": dict(g=lambda v: inverse_erf_ratio(v + mp.mpf("2.5")), weight=lambda v: 1 / inverse_erf_ratio(v + mp.mpf("2.5")), low=-2.5, high=2.5, powers=range(0, 14), rounding=to_float64),
     "erfinv_far": dict(g=lambda v: inverse_erf_ratio((v + 3) ** 2), weight=lambda v: 1 / inverse_erf_ratio((v + 3) ** 2), low=mp.sqrt(5) - 3, high=1.01, powers=range(0, 14), rounding=to_float64),
+    # What follows is for float64 functions: errors below 2^-56 of the result.
+    "exp_float64": dict(g=mp.exp, weight=one, low=-HALF_LN2 * 1.001, high=HALF_LN2 * 1.001, powers=range(3, 12), fixed={0: mp.mpf(1), 1: mp.mpf(1), 2: mp.mpf(0.5)}, rounding=to_float64),
+    # (log((1 + s) / (1 - s)) / s - 2) / z in z = s^2
+    "log_float64": dict(g=at(mp.mpf(2) / 3, lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z), weight=lambda z: z / 2, low=0, high=0.02945, powers=range(0, 7), rounding=to_float64),
+    # one power more taken off, for the exponent of pow: 2^-66
+    "pow_float64": dict(g=at(mp.mpf(2) / 5, lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2 - 2 * z / 3) / z**2), weight=lambda z: z**2 / 2, low=0, high=0.02945, powers=range(0, 7), rounding=to_float64),
+    "sin_float64": dict(g=at(-mp.mpf(1) / 6, lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z), weight=lambda z: z, low=0, high=QUARTER_PI**2 * 1.001, powers=range(0, 6), rounding=to_float64),
+    "cos_float64": dict(g=at(mp.mpf(1) / 24, lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2), weight=lambda z: z**2, low=0, high=QUARTER_PI**2 * 1.001, powers=range(0, 6), rounding=to_float64),
+    # (atan(v) / v - 1) / z up to tan(pi/8), (asin(v) / v - 1) / z up to 1/2
+    "atan_float64": dict(g=at(-mp.mpf(1) / 3, lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z), weight=lambda z: z, low=0, high=0.1718, powers=range(0, 11), rounding=to_float64),
+    "asin_float64": dict(g=at(mp.mpf(1) / 6, lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z), weight=lambda z: z, low=0, high=0.2501, powers=range(0, 13), rounding=to_float64),
+    # erf(x) / x - 1 in z = x^2 for |x| < 1
+    "erf_float64": dict(g=at(2 / mp.sqrt(mp.pi) - 1, lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1), weight=one, low=0, high=1, powers=range(0, 13), rounding=to_float64),
+    # -log(erfc(v + 1)) for arguments in [1, 6]: its error matters times erfc
+    "erf_tail_float64": dict(g=lambda v: -mp.log(mp.erfc(v + 1)), weight=lambda v: max(mp.erfc(v + 1), mp.mpf("1e-9")), low=0, high=mp.mpf("4.95"), powers=range(0, 20), rounding=to_float64),
+    # exp(x^2) erfc(x) (1 + x) in t = (x - 2) / (x + 2), x in [1/2, 28]
+    "erfc_float64": dict(g=lambda t: erfcx(2 * (1 + t) / (1 - t)), weight=lambda t: 1 / erfcx(2 * (1 + t) / (1 - t)), low=mp.mpf("-0.6"), high=mp.mpf(26) / 30, powers=range(0, 23), rounding=to_float64),
 }
 
 
