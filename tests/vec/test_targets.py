@@ -7,12 +7,20 @@ from header_library import HEADERS
 
 SOURCE = """
 #include "runtime_header/vec.h"
+#include "runtime_header/float64.h"
 using namespace litz;
 extern "C" void kernel(const float* x, const bf16* y, const f16* z, const i64* at, const bool* k, float* out, i64 n) {
   for_lanes<4>(0, n, [&](i64 i, auto l) LITZ_BODY {
     auto a = add(load(l, x + i), mul(load(l, y + i), load_masked(l, z + i, load(l, k + i), 0)));
     auto b = add(exp(a), add(tanh(a), add(erf(a), add(sin(a), add(log(a), pow(a, a))))));
     store(l, out + i, where(lt(a, b), fmod(a, b), cast<float>(cast<i32>(gather(l, x, load(l, at + i))))));
+  });
+}
+extern "C" void kernel64(const double* x, double* out, i64 n) {
+  for_lanes<4>(0, n, [&](i64 i, auto l) LITZ_BODY {
+    auto a = load(l, x + i);
+    auto b = add(exp(a), add(tanh(a), add(erf(a), add(sin(a), add(log(a), pow(a, a))))));
+    store(l, out + i, add(b, add(erfc(a), add(atan2(a, b), acosh(a)))));
   });
 }
 """

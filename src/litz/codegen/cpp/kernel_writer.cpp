@@ -2,6 +2,7 @@
 #include "litz/codegen/cpp/kernel_writer.h"
 
 #include <algorithm>
+#include <set>
 
 #include "litz/codegen/cpp/cpp_names.h"
 #include "litz/kernel/tree_passes.h"
@@ -18,9 +19,54 @@ namespace {
 
 constexpr int64_t kUnrolledTrips = 4;  // of loops that the compiler may make straight
 
+/// The header beside vec.h that defines a function in float64; null for what vec.h has itself.
+const char* float64_header(Op op) {
+  switch (op) {
+    case Op::kExp:
+    case Op::kExp2:
+    case Op::kExpm1:
+    case Op::kSigmoid:
+    case Op::kTanh:
+    case Op::kSinh:
+    case Op::kCosh: return "float64_exponential.h";
+    case Op::kLog:
+    case Op::kLog2:
+    case Op::kLog10:
+    case Op::kLog1p:
+    case Op::kAsinh:
+    case Op::kAcosh:
+    case Op::kAtanh:
+    case Op::kPow: return "float64_logarithm.h";
+    case Op::kSin:
+    case Op::kCos:
+    case Op::kTan:
+    case Op::kAsin:
+    case Op::kAcos:
+    case Op::kAtan:
+    case Op::kAtan2: return "float64_trigonometry.h";
+    case Op::kErf:
+    case Op::kErfc: return "float64_error_function.h";
+    default: return nullptr;
+  }
+}
+
+/// Few kernels need one, so that vec.h does without them and stays quick to parse.
+std::set<std::string_view> float64_headers(const Kernel& kernel) {
+  std::set<std::string_view> out;
+  for_each_statement(kernel.body, [&](const KernelStatement& s) {
+    if (s.kind != KernelOp::kCompute || s.instr.dtype != DType::kFloat64) return;
+    if (const char* header = float64_header(s.instr.op)) out.insert(header);
+  });
+  for (const Accumulator& a : kernel.accumulators) {
+    if (a.kind == ReductionKind::kLogSumExp && a.dtype == DType::kFloat64) out.insert("float64_logarithm.h");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string KernelWriter::run(const std::string& entry) {
+  for (std::string_view header : float64_headers(kernel_)) line("#include \"litz/{}\"", header);
   for (const KernelOrigin& o : kernel_.origins) line("// {}", cpp_comment(o.note.empty() ? o.name : o.name + "; " + o.note));
   line("extern \"C\" void {}(void* const* p, const i64* n, i64 begin, i64 end) {{", entry);
   ++depth_;

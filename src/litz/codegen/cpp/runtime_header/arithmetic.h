@@ -309,10 +309,15 @@ LITZ_INLINE V reciprocal(V v) {
 }
 
 // ---- for the functions of the other headers ----
+#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
+#define LITZ_FUSED 1
+#else
+#define LITZ_FUSED 0
+#endif
 // a * b + c in a polynomial, where either rounding will do: one instruction where the machine has it.
 template <class V>
 LITZ_INLINE V mad(V a, V b, V c) {
-#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
+#if LITZ_FUSED
   return __builtin_elementwise_fma(a, b, c);
 #else
   return a * b + c;
@@ -330,8 +335,44 @@ template <class V>
 LITZ_INLINE auto signbit_lanes(V v) {
   return as<Element<Bits<V>>>(v) < (Bits<V>)0;
 }
-// In a function of x: float64 takes the C library's function, lane by lane; `else` follows.
-#define LITZ_LIBM(name, x) \
-  if constexpr (same<Element<V>, double>) return per_lane([](double a) LITZ_BODY { return __builtin_##name(a); }, x)
+// The float64 functions are long and few kernels call them: their headers (float64.h has them all) are not part of
+// vec.h. What calls one without its header does not link.
+namespace float64 {
+#define LITZ_UNARY(name) \
+  template <class V>     \
+  LITZ_INLINE V name(V x);
+#define LITZ_BINARY(name) \
+  template <class V>      \
+  LITZ_INLINE V name(V x, V y);
+LITZ_UNARY(exp)
+LITZ_UNARY(exp2)
+LITZ_UNARY(expm1)
+LITZ_UNARY(sigmoid)
+LITZ_UNARY(tanh)
+LITZ_UNARY(sinh)
+LITZ_UNARY(cosh)
+LITZ_UNARY(log)
+LITZ_UNARY(log2)
+LITZ_UNARY(log10)
+LITZ_UNARY(log1p)
+LITZ_UNARY(asinh)
+LITZ_UNARY(acosh)
+LITZ_UNARY(atanh)
+LITZ_UNARY(sin)
+LITZ_UNARY(cos)
+LITZ_UNARY(tan)
+LITZ_UNARY(asin)
+LITZ_UNARY(acos)
+LITZ_UNARY(atan)
+LITZ_UNARY(erf)
+LITZ_UNARY(erfc)
+LITZ_BINARY(pow)
+LITZ_BINARY(atan2)
+#undef LITZ_UNARY
+#undef LITZ_BINARY
+}  // namespace float64
+// In a function: float64 takes one of them; `else` follows.
+#define LITZ_FLOAT64(call) \
+  if constexpr (same<Element<V>, double>) return float64::call
 
 }  // namespace litz

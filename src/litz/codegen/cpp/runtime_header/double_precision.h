@@ -1,7 +1,7 @@
 #pragma once
 // exp and log in double for float functions that need more digits than float has: accurate to about 2^-39 (exp) and
 // 2^-51 (log), for arguments within float's range. Rounded to float once, a result is off by half an ulp and a trace.
-// float64 functions proper go to the C library, lane by lane (LITZ_LIBM).
+// float64 functions proper: float64.h.
 #include "arithmetic.h"
 
 namespace litz {

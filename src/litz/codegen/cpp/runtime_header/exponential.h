@@ -1,6 +1,6 @@
 #pragma once
 // exp, exp2, expm1, log and its kin, tanh, sigmoid, erf in float: within 2 ulp on every input (exp, log, tanh, sigmoid,
-// erf tested on all 2^32). float64 goes to the C library lane by lane. Coefficients: tools/fit_polynomials.py.
+// erf tested on all 2^32). float64 has headers of its own (float64.h). Coefficients: tools/fit_polynomials.py.
 #include "arithmetic.h"
 
 namespace litz {
@@ -53,7 +53,7 @@ LITZ_INLINE V scale(V p, ExpParts<V> s) {
 /// e^x; subnormal results are right, too.
 template <class V>
 LITZ_INLINE V exp(V x) {
-  LITZ_LIBM(exp, x);
+  LITZ_FLOAT64(exp(x));
   else {
     x = x > (V)89.0f ? (V)89.0f : x;
     x = x < (V)-104.0f ? (V)-104.0f : x;
@@ -65,15 +65,18 @@ LITZ_INLINE V exp(V x) {
 /// back.
 template <class V>
 LITZ_INLINE V sigmoid(V x) {
-  V e = exp(-abs(x)), d = (V)1 + e, lost = e - (d - (V)1);
-  V y = (x < (V)0 ? e : (V)1) / d;
-  return mad(-y, lost, y);
+  LITZ_FLOAT64(sigmoid(x));
+  else {
+    V e = exp(-abs(x)), d = (V)1 + e, lost = e - (d - (V)1);
+    V y = (x < (V)0 ? e : (V)1) / d;
+    return mad(-y, lost, y);
+  }
 }
 
 /// Near 0 a polynomial in x^2; else 1 - 2 / (e^(2|x|) + 1).
 template <class V>
 LITZ_INLINE V tanh(V x) {
-  LITZ_LIBM(tanh, x);
+  LITZ_FLOAT64(tanh(x));
   else {
     V a = abs(x), z = x * x;
     V near = mad(z * a, polynomial(z, -0.00589695107f, 0.0207980108f, -0.0537846312f, 0.133319363f, -0.333332986f), a);
@@ -86,7 +89,7 @@ LITZ_INLINE V tanh(V x) {
 /// Near 0 a polynomial in x^2; from 1 on 1 - e^-q(|x|) with q = -log(erfc).
 template <class V>
 LITZ_INLINE V erf(V x) {
-  LITZ_LIBM(erf, x);
+  LITZ_FLOAT64(erf(x));
   else {
     V a = abs(x), z = x * x;
     V near = mad(
@@ -101,7 +104,7 @@ LITZ_INLINE V erf(V x) {
 /// Natural logarithm: x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)).
 template <class V>
 LITZ_INLINE V log(V x) {
-  LITZ_LIBM(log, x);
+  LITZ_FLOAT64(log(x));
   else {
     V tiny = (V)0x1p-126f, small = x < tiny ? (V)-23.0f : (V)0, y = x < tiny ? x * (V)0x1p23f : x;
     Bits<V> i = as<i32>(y), e = (i - 0x3f3504f3) >> 23;

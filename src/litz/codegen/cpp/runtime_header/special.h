@@ -1,7 +1,7 @@
 #pragma once
 // exp2, expm1, the other logarithms, pow, the hyperbolic functions and their inverses, erfc, erfinv, hypot, lgamma,
-// digamma, nextafter. In float they are computed in double and rounded once. float64 goes to the C library, lane by
-// lane.
+// digamma, nextafter. In float they are computed in double and rounded once. float64 has headers of its own
+// (float64.h), but for erfinv, hypot, lgamma and digamma, which go to the C library, lane by lane.
 #include "double_precision.h"
 #include "trigonometry.h"
 
@@ -16,7 +16,7 @@ LITZ_INLINE Rebind<V, double> limit(V x, double low, double high) {
 }
 template <class V>
 LITZ_INLINE V exp2(V x) {
-  LITZ_LIBM(exp2, x);
+  LITZ_FLOAT64(exp2(x));
   else {
     using D = Rebind<V, double>;
     D d = limit(x, -160, 130), magic = (D)0x1.8p52, t = d + magic, r = (d - (t - magic)) * (D)0x1.62e42fefa39efp-1;
@@ -27,11 +27,11 @@ LITZ_INLINE V exp2(V x) {
 }
 template <class V>
 LITZ_INLINE V expm1(V x) {
-  LITZ_LIBM(expm1, x);
+  LITZ_FLOAT64(expm1(x));
   else return where(eq(x, (V)0), x, convert<float>(expm1_wide(limit(x, -50, 100)))); }
 template <class V>
 LITZ_INLINE V log2(V x) {
-  LITZ_LIBM(log2, x);
+  LITZ_FLOAT64(log2(x));
   else {
     using D = Rebind<V, double>;
     D d = convert<double>(x);
@@ -41,7 +41,7 @@ LITZ_INLINE V log2(V x) {
 }
 template <class V>
 LITZ_INLINE V log10(V x) {
-  LITZ_LIBM(log10, x);
+  LITZ_FLOAT64(log10(x));
   else {
     using D = Rebind<V, double>;
     return convert<float>(log_wide(convert<double>(x)) * (D)0x1.bcb7b1526e50ep-2);
@@ -49,11 +49,11 @@ LITZ_INLINE V log10(V x) {
 }
 template <class V>
 LITZ_INLINE V log1p(V x) {
-  LITZ_LIBM(log1p, x);
+  LITZ_FLOAT64(log1p(x));
   else return convert<float>(log1p_wide(convert<double>(x))); }
 template <class V>
 LITZ_INLINE V sinh(V x) {
-  LITZ_LIBM(sinh, x);
+  LITZ_FLOAT64(sinh(x));
   else {
     using D = Rebind<V, double>;
     D e = expm1_wide(limit(abs(x), 0, 100));
@@ -62,7 +62,7 @@ LITZ_INLINE V sinh(V x) {
 }
 template <class V>
 LITZ_INLINE V cosh(V x) {
-  LITZ_LIBM(cosh, x);
+  LITZ_FLOAT64(cosh(x));
   else {
     using D = Rebind<V, double>;
     D e = exp_wide(limit(abs(x), 0, 100));
@@ -71,7 +71,7 @@ LITZ_INLINE V cosh(V x) {
 }
 template <class V>
 LITZ_INLINE V asinh(V x) {
-  LITZ_LIBM(asinh, x);
+  LITZ_FLOAT64(asinh(x));
   else {
     using D = Rebind<V, double>;
     D a = convert<double>(abs(x)), s = a * a, root = __builtin_elementwise_sqrt(s + (D)1);
@@ -81,7 +81,7 @@ LITZ_INLINE V asinh(V x) {
 }
 template <class V>
 LITZ_INLINE V acosh(V x) {
-  LITZ_LIBM(acosh, x);
+  LITZ_FLOAT64(acosh(x));
   else {
     using D = Rebind<V, double>;
     D u = convert<double>(x) - (D)1;
@@ -91,7 +91,7 @@ LITZ_INLINE V acosh(V x) {
 }
 template <class V>
 LITZ_INLINE V atanh(V x) {
-  LITZ_LIBM(atanh, x);
+  LITZ_FLOAT64(atanh(x));
   else {
     using D = Rebind<V, double>;
     D a = convert<double>(abs(x));
@@ -101,7 +101,7 @@ LITZ_INLINE V atanh(V x) {
 /// erfc |x| = e^(-x^2) / (1 + |x|) times a polynomial in (|x| - 2) / (|x| + 2)
 template <class V>
 LITZ_INLINE V erfc(V x) {
-  LITZ_LIBM(erfc, x);
+  LITZ_FLOAT64(erfc(x));
   else {
     using D = Rebind<V, double>;
     D d = limit(x, -10.6, 10.6), a = abs(d);
@@ -155,8 +155,8 @@ LITZ_INLINE V hypot(V x, V y) {
 }
 template <class V>
 LITZ_INLINE V lgamma(V x) {
-  LITZ_LIBM(lgamma, x);
-  else return per_lane([](float a) LITZ_BODY { return (float)__builtin_lgamma((double)a); }, x); }
+  return per_lane([](Element<V> a) LITZ_BODY { return (Element<V>)__builtin_lgamma((double)a); }, x);
+}
 // Reflection below 0, recurrence up to 10, then the asymptotic series.
 LITZ_SLOW double digamma_lane(double x) {
   if (x == 0) return __builtin_copysign(__builtin_inf(), -x);
@@ -205,7 +205,7 @@ LITZ_INLINE V nextafter(V a, V b) {
 template <class V>
 LITZ_INLINE V pow(V a, V b) {
   using E = Element<V>;
-  if constexpr (same<E, double>) return per_lane([](double x, double y) LITZ_BODY { return __builtin_pow(x, y); }, a, b);
+  if constexpr (same<E, double>) return float64::pow(a, b);
   else if constexpr (same<E, float>) {
     using D = Rebind<V, double>;
     D x = convert<double>(abs(a)), y = convert<double>(b);

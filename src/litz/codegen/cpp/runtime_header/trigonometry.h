@@ -1,6 +1,6 @@
 #pragma once
 // sin, cos, tan and the inverse functions. Arguments are reduced in double: r = x - n pi/2, |r| <= pi/4; from 2^20 up
-// by multiplying with the bits of 2/pi that matter (Payne and Hanek), lane by lane. float64 goes to the C library.
+// by multiplying with the bits of 2/pi that matter (Payne and Hanek), lane by lane. float64 has a header of its own.
 #include "double_precision.h"
 
 namespace litz {
@@ -59,15 +59,15 @@ LITZ_INLINE V sin_or_cos(V x, bool is_cos) {
 }
 template <class V>
 LITZ_INLINE V sin(V x) {
-  LITZ_LIBM(sin, x);
+  LITZ_FLOAT64(sin(x));
   else return sin_or_cos(x, false); }
 template <class V>
 LITZ_INLINE V cos(V x) {
-  LITZ_LIBM(cos, x);
+  LITZ_FLOAT64(cos(x));
   else return sin_or_cos(x, true); }
 template <class V>
 LITZ_INLINE V tan(V x) {
-  LITZ_LIBM(tan, x);
+  LITZ_FLOAT64(tan(x));
   else {
     using D = Rebind<V, double>;
     auto [r, n] = reduce_half_pi(abs(x));
@@ -97,7 +97,7 @@ LITZ_INLINE D angle(D y, D x) {
 }
 template <class V>
 LITZ_INLINE V atan(V x) {
-  LITZ_LIBM(atan, x);
+  LITZ_FLOAT64(atan(x));
   else {
     using D = Rebind<V, double>;
     return copysign(convert<float>(angle(convert<double>(abs(x)), (D)1)), x);
@@ -105,12 +105,11 @@ LITZ_INLINE V atan(V x) {
 }
 template <class V>
 LITZ_INLINE V atan2(V y, V x) {
-  if constexpr (same<Element<V>, double>) return per_lane([](double a, double b) LITZ_BODY { return __builtin_atan2(a, b); }, y, x);
-  else return copysign(convert<float>(angle(convert<double>(abs(y)), convert<double>(x))), y);
-}
+  LITZ_FLOAT64(atan2(y, x));
+  else return copysign(convert<float>(angle(convert<double>(abs(y)), convert<double>(x))), y); }
 template <class V>
 LITZ_INLINE V asin(V x) {
-  LITZ_LIBM(asin, x);
+  LITZ_FLOAT64(asin(x));
   else {
     using D = Rebind<V, double>;
     D a = convert<double>(abs(x));
@@ -119,7 +118,7 @@ LITZ_INLINE V asin(V x) {
 }
 template <class V>
 LITZ_INLINE V acos(V x) {
-  LITZ_LIBM(acos, x);
+  LITZ_FLOAT64(acos(x));
   else {
     using D = Rebind<V, double>;
     D a = convert<double>(x);
