@@ -50,6 +50,19 @@ LITZ_INLINE Pair<V> quotient(Pair<V> a, Pair<V> b) {
   return fast_sum(q, mad(-q, b.low, rest + a.low) * inverse);
 }
 
+/// polynomial(x, ...) as even and odd powers: two chains of half the length, for long ones that everything waits for.
+template <class V, class... C>
+LITZ_INLINE V split_polynomial(V x, double highest, double second, C... rest) {
+  V z = x * x, before = (V)highest, last = (V)second;
+  auto next = [&](double c) LITZ_BODY {
+    V r = mad(before, z, (V)c);
+    before = last;
+    last = r;
+  };
+  (next(rest), ...);
+  return mad(before, x, last);
+}
+
 // 2^(n + k) with n in the low bits of a double of about 1.5 * 2^52; the exponent must be that of a normal number.
 template <class V>
 LITZ_INLINE V power_of_two(Bits<V> n, int k = 0) {
