@@ -10,7 +10,7 @@
 namespace litz {
 namespace {
 
-constexpr double kWorthIt = 0.98;                       // of the library's time: below that a kernel of ours is taken
+constexpr double kWorthIt = 0.99;                       // of the library's time: below that a kernel of ours is taken
 constexpr int64_t kLeastOperations = int64_t{1} << 28;  // multiplications and additions below which launches decide
 
 std::mutex measurer_mutex;

@@ -127,6 +127,7 @@ void TritonWriter::write_store(const KernelStatement& s) {
 // ---- values ----
 
 void TritonWriter::write_compute(const KernelStatement& s) {
+  if (s.result != kNoKernelValue && is_unused_[s.result]) return;
   switch (s.instr.op) {
     case Op::kConstant: constant_[s.result] = &s; return;
     case Op::kIndirect: {
@@ -199,6 +200,8 @@ std::string TritonWriter::compute_text(const KernelStatement& s) const {
     return text + ")";
   };
   auto truth = [&](int k) { return kernel_.values[s.operands[k]].dtype == DType::kBool ? at(k) : fmt::format("({} != 0)", at(k)); };
+  if (auto sum = plus_one_.find(s.result); sum != plus_one_.end())
+    return fmt::format("lt.coarse_{}_plus_one({})", op_text(sum->second->instr.op), operand(sum->second->operands[0]));
   switch (s.instr.op) {
     case Op::kCast:
     case Op::kCastKept: return cast_text(s);

@@ -21,36 +21,6 @@ bool fits_int32(Expr expr) {
   return std::ranges::all_of(expr.operands(), fits_int32);
 }
 
-/// Ops that make a step of a small difference.
-bool is_step(const Kernel& kernel, const KernelStatement& s) {
-  if (s.kind != KernelOp::kCompute) return false;
-  switch (s.instr.op) {
-    case Op::kCast:
-    case Op::kCastKept: return !is_floating(s.instr.dtype) && is_floating(kernel.values[s.operands[0]].dtype);
-    case Op::kFloor:
-    case Op::kCeil:
-    case Op::kTrunc:
-    case Op::kRound:
-    case Op::kFloorDiv:
-    case Op::kFmod:
-    case Op::kRemainder:
-    case Op::kSign: return true;
-    default: return false;
-  }
-}
-
-/// All results are narrow floats, and nothing on the way depends on the last bits of float32.
-bool is_coarse(const Kernel& kernel) {
-  if (kernel.is_strict) return false;
-  for (const KernelParameter& p : kernel.parameters) {
-    if (p.kind == KernelParameter::kInput || p.kind == KernelParameter::kNumber) continue;
-    if (!is_floating(p.dtype) || dtype_bytes(p.dtype) > 2) return false;
-  }
-  bool steps = false;
-  for_each_statement(kernel.body, [&](const KernelStatement& s) { steps |= is_step(kernel, s); });
-  return !steps;
-}
-
 }  // namespace
 
 TritonWriter::TritonWriter(const Kernel& kernel, const ProductTile* tile)
@@ -59,6 +29,7 @@ TritonWriter::TritonWriter(const Kernel& kernel, const ProductTile* tile)
       accumulators_(kernel.accumulators.size()),
       value_text_(kernel.values.size()),
       constant_(kernel.values.size()),
+      is_unused_(kernel.values.size()),
       is_dirty_(kernel.parameters.size()) {
   plan();
 }
@@ -89,7 +60,7 @@ std::string TritonWriter::refusal() const {
 
 void TritonWriter::plan() {
   is_wide_ = !kernel_.narrow_indices;
-  is_coarse_ = is_coarse(kernel_);
+  find_coarse();
   Loops lanes, loops;
   plan_body(kernel_.body, lanes, loops);
   if (tile_) find_product();

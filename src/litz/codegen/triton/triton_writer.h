@@ -86,6 +86,9 @@ class TritonWriter {
   /// Of the product's columns, as the piece that is written counts them.
   std::string piece_start() const;
 
+  // triton_coarse.cpp
+  void find_coarse();
+
   // triton_exp_sums.cpp
   struct ExpSum {
     const KernelLoop *first, *second;
@@ -138,8 +141,10 @@ class TritonWriter {
   std::vector<AccumulatorPlan> accumulators_;
   std::vector<ExpSum> exp_sums_;
   std::vector<std::string> value_text_;
-  std::vector<const KernelStatement*> constant_;  // of values that are constants
-  std::vector<bool> is_dirty_;                    // parameters stored to since the last barrier
+  std::vector<const KernelStatement*> constant_;                      // of values that are constants
+  std::unordered_map<KernelValue, const KernelStatement*> plus_one_;  // sums of 1 and the result of that erf or tanh
+  std::vector<bool> is_unused_;                                       // values that nothing but such sums used
+  std::vector<bool> is_dirty_;                                        // parameters stored to since the last barrier
   int next_value_ = 0, next_loop_ = 0, next_assertion_ = 0;
   int cited_ = -1;
 };

@@ -57,13 +57,14 @@ class CudaDevice : public DeviceInterface {
   CodegenBackend& codegen() override { return codegen_; }
   std::vector<ProductTile> product_tiles(int64_t rows, int64_t columns, int64_t) const override {
     std::vector<ProductTile> out;
-    // One program for each multiprocessor goes from tile to tile: the loads of the next one run while what follows this one is computed.
+    // A program for each multiprocessor goes from tile to tile: the loads of the next tile run while what follows this one's product is
+    // computed. Two for each, on smaller tiles: one multiplies while the other computes.
     const int programs = cuda::has_tensor_descriptors() ? target_.facts().multiprocessors : 0;
     for (ProductTile t : {ProductTile{128, 256, 64, 8, 3, programs, 2},
                           {128, 256, 64, 8, 4, programs, 2},
-                          {128, 128, 64, 8, 4, programs, 1},
-                          {128, 128, 64, 4, 4, programs, 1},
-                          {64, 128, 64, 4, 4, programs, 1}})
+                          {128, 128, 64, 8, 3, 2 * programs, 2},
+                          {128, 128, 64, 4, 3, 2 * programs, 2},
+                          {128, 128, 64, 4, 4, programs, 1}})
       if (programs && t.rows <= 2 * rows && t.columns <= 2 * columns) out.push_back(t);
     for (const ProductTile& t : {ProductTile{128, 256, 64, 8, 3},
                                  {128, 128, 64, 8, 3},
