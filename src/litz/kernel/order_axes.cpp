@@ -89,6 +89,13 @@ int register_lanes(const KernelPlan& plan, std::span<PlannedMember* const> membe
   return static_cast<int>(std::max<int64_t>(2, plan.facts->vector_bytes / widest));
 }
 
+/// A function of float64 is a long chain of dependent steps over few lanes: a second register of each value fills the waits.
+bool has_float64_function(std::span<PlannedMember* const> members) {
+  return std::ranges::any_of(members, [](const PlannedMember* member) {
+    return std::ranges::any_of(member->body.instrs, [](const Instr& i) { return i.dtype == DType::kFloat64 && work_of(i.op) >= 12; });
+  });
+}
+
 /// Registers a value of the loop takes: light bodies and accumulators profit from several vectors in flight.
 int choose_step(const KernelPlan& plan, std::span<PlannedMember* const> members, Expr axis, bool has_accumulators) {
   const int lanes = register_lanes(plan, members);
@@ -101,7 +108,7 @@ int choose_step(const KernelPlan& plan, std::span<PlannedMember* const> members,
     work += work_inside(member->body, inside);
     values += member->body.instrs.size();
   }
-  int unroll = has_accumulators ? (work <= 6 ? 4 : 2) : (work <= 8 ? 2 : 1);
+  int unroll = has_accumulators ? (work <= 6 ? 4 : 2) : (work <= 8 || has_float64_function(members) ? 2 : 1);
   if (values > 24) unroll = 1;
   int step = lanes * unroll;
   if (auto extent = axis.extent().as_integer()) {
