@@ -2,7 +2,8 @@
 
 A request (src/litz/driver/choose_products.h) is JSON: "device"; "tensors", each [type, sizes, strides]; "candidates", each a "name" and
 "steps". A step is a "call" of an op on "views" ([tensor, sizes, strides, offset]) that writes tensor "out", or the "source" of a kernel
-with its "tensors" and "range" of programs. The key of what is kept: the request without names and comments, the device, versions.
+with its "tensors", those of them that it "writes" whole, and "range" of programs. What a candidate writes last must be what the first
+candidate, the library, writes; one that differs is not taken. The key of what is kept: the request without names and comments, the device, versions.
 """
 
 import contextlib
@@ -19,12 +20,13 @@ import torch
 
 from litz import kernel_cache, triton_worker
 
-FORMAT = "litz-times-1"
+FORMAT = "litz-times-2"
 DTYPES = {
     "f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
     "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "bool": torch.bool,
 }
 REPEATS = 10  # in one recorded graph
+DIFFERENCE = 0.03  # most of a candidate's results from the library's, relative, of 16-bit floats
 
 
 def measure(request):
@@ -81,7 +83,13 @@ def store(path, times):
 
 def filled(dtype, sizes, strides, device):
     tensor = torch.empty_strided(sizes, strides, dtype=DTYPES[dtype], device=device)
-    return tensor.normal_() if tensor.is_floating_point() else tensor.zero_()
+    if not tensor.is_floating_point():
+        return tensor.zero_()
+    return tensor.normal_(std=sizes[-1] ** -0.5 if len(sizes) > 1 else 1)  # products of such matrices are small numbers
+
+
+def written(step):
+    return [step["out"]] if "call" in step else step["writes"]
 
 
 def with_scratch(device, function):
@@ -101,6 +109,7 @@ class _Bench:
         self.parsed = parsed
         self.tensors = [filled(*t, parsed["device"]) for t in parsed["tensors"]]
         self.errors = torch.zeros(8, dtype=torch.int64, device=parsed["device"])
+        self.expected = {}  # tensor -> what the library's way writes to it
 
     def run(self):
         return with_scratch(self.parsed["device"], self.run_all)
@@ -119,9 +128,9 @@ class _Bench:
     def recorded(self, candidate, folder):
         try:
             steps = [self.step(s, folder) for s in candidate["steps"]]
-            for step in steps:
-                step()
-            torch.cuda.synchronize()
+            if difference := self.difference(candidate, steps):
+                warnings.warn(f"litz: {candidate['name']} gives other results than the library ({difference:.1e} apart) and is not used", stacklevel=2)
+                return None
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph):
                 for _ in range(REPEATS):
@@ -134,6 +143,24 @@ class _Bench:
             if type(error).__name__ != "OutOfResources":  # of shared memory: another candidate's turn
                 warnings.warn(f"litz: {candidate['name']} cannot be measured: {type(error).__name__}: {str(error)[:200]}", stacklevel=2)
             return None
+
+    def difference(self, candidate, steps):
+        """How far what it writes lies from what the first candidate wrote, where that is more than rounding; else 0."""
+        results = written(candidate["steps"][-1])
+        for t in results:
+            self.tensors[t].fill_(0)
+        for _ in range(3):  # kernels that race may be right once
+            for step in steps:
+                step()
+            if candidate is self.parsed["candidates"][0]:
+                self.expected = {t: self.tensors[t].clone() for t in results}
+            for t in results:
+                if t in self.expected and self.tensors[t].is_floating_point():
+                    got, wanted = self.tensors[t].float(), self.expected[t].float()
+                    apart = (torch.linalg.vector_norm(got - wanted) / torch.linalg.vector_norm(wanted).clamp_min(1e-30)).item()
+                    if apart > DIFFERENCE or (apart != apart and bool(wanted.isfinite().all())):
+                        return apart
+        return 0
 
     def step(self, step, folder):
         if "call" in step:

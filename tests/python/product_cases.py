@@ -55,7 +55,7 @@ def run(request, folder):
 def last_written(candidate):
     """The tensor that the last step writes: kernels name what they write last."""
     last = candidate["steps"][-1]
-    return last["out"] if "call" in last else last["tensors"][-1]
+    return last["out"] if "call" in last else last["writes"][-1]
 
 
 def library(tensors, candidate, folder):

@@ -13,7 +13,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import litz  # noqa: E402, I001  (before the tests, which look for a tree that is built)
 from litz import _C, backend, measure  # noqa: E402
-from product_cases import last_written  # noqa: E402
 from test_products import PROGRAMS  # noqa: E402
 
 ALLOWED = 2e-2  # of two ways to round 16-bit floats
@@ -26,22 +25,19 @@ def relative(got, wanted):
 def candidate_errors(parsed):
     """name -> the relative difference of the last result from the library's; or what went wrong."""
     bench, errors, wanted = measure._Bench(parsed), {}, None
-    for tensor in bench.tensors:
-        if tensor.is_floating_point() and tensor.dim() > 1:
-            tensor.div_(tensor.shape[-1] ** 0.5)
     with tempfile.TemporaryDirectory() as folder:
         for candidate in parsed["candidates"]:
-            written = bench.tensors[last_written(candidate)]
-            written.fill_(float("nan"))
+            results = {t: bench.tensors[t] for t in measure.written(candidate["steps"][-1])}
+            for tensor in results.values():
+                tensor.fill_(float("nan"))
             try:
                 measure.with_scratch(parsed["device"], lambda c=candidate, b=bench: [b.step(s, folder)() for s in c["steps"]])
                 torch.cuda.synchronize()
             except Exception as error:
                 errors[candidate["name"]] = f"{type(error).__name__}: {str(error)[:100]}"
                 continue
-            if wanted is None:
-                wanted = written.clone()
-            errors[candidate["name"]] = relative(written, wanted)
+            wanted = wanted or {t: tensor.clone() for t, tensor in results.items()}
+            errors[candidate["name"]] = max(relative(results[t], wanted[t]) for t in wanted)
     return errors
 
 

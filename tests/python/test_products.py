@@ -28,7 +28,7 @@ PROGRAMS = {
     "gelu of sequences": (lambda x, w, b: F.gelu(F.linear(x, w, b)), lambda: (r(4, 128, 512), r(512, 512) / 23, r(512))),
     "tails of tiles": (lambda x, w, b, s: F.silu(F.linear(x, w, b)) * s, lambda: (r(520, 520), r(504, 520) / 23, r(504), r(520, 504, seed=1))),
     "both factors turned": (lambda x, w: F.gelu(x.T @ w.T), lambda: (r(520, 512), r(520, 520) / 23)),
-    "a result of another type": (lambda x, w, b: F.linear(x, w, b).float().exp(), lambda: (r(512, 512), r(512, 512) / 23, r(512))),
+    "a result of another type": (lambda x, w, b: F.linear(x, w, b).float() * 3 + 1, lambda: (r(512, 512), r(512, 512) / 23, r(512))),
     "two results": (lambda x, w: ((y := F.silu(x @ w)), (y * 2).half()), lambda: (r(512, 512), r(512, 512) / 23)),
     "a result in columns": (lambda x, w: (x @ w).relu().T.contiguous(), lambda: (r(512, 512), r(512, 520) / 23)),
     "relu of a product": (lambda x, w: (x @ w).relu(), lambda: (r(512, 640), r(640, 512))),
@@ -195,3 +195,31 @@ def test_times_are_kept_for_the_same_work_alone(tmp_path, monkeypatch, requests)
     with open(path, "w") as file:
         file.write("broken")
     assert measure.load(path, 3) is None
+
+
+def test_computed_factors_stay_in_few_stages(requests):
+    """With three or more, Triton 3.6 overwrote registers that a multiplication was still reading."""
+    for name in ("a computed factor", "a computed factor and what follows", "one factor for both", "factors whose padding is not zero"):
+        sources = [c["steps"][-1]["source"] for c in requests[name]["candidates"] if "computed" in c["name"]]
+        assert sources and all("num_stages=2)" in s for s in sources), name
+
+
+def test_candidates_that_give_other_results_are_not_taken():
+    names = ["library", "right", "rounded", "wrong", "right once", "not a number", "nothing"]
+    step = {"source": "", "tensors": [0, 1], "writes": [1], "range": 1}
+    parsed = {"device": "cpu", "tensors": [["bf16", [64, 64], [64, 1]]] * 2, "candidates": [{"name": n, "steps": [step]} for n in names]}
+    bench = measure._Bench(parsed)
+    x, y = bench.tensors
+    calls = []
+
+    def right():
+        y.copy_(x.relu())
+
+    def once():
+        calls.append(right() if not calls else y.copy_(x))
+
+    ways = [right, right, lambda: y.copy_(x.relu() * 1.004), lambda: y.copy_(x), once, lambda: y.fill_(float("nan")), lambda: None]
+    taken = [n for n, c, way in zip(names, parsed["candidates"], ways, strict=True) if bench.difference(c, [way]) == 0]
+    assert taken == ["library", "right", "rounded"]
+    x.fill_(-1)  # all results are 0
+    assert [bench.difference(parsed["candidates"][k], [ways[k]]) for k in (0, 1, 6)] == [0, 0, 0]

@@ -24,8 +24,9 @@ class DeviceInterface {
   virtual void pack_weights(Graph& graph, ConstantEvaluator& evaluator) {}
   /// The call for an attention that was written as products and a softmax, where it is as accurate and faster; else the reason.
   virtual Result<AttentionCall> attention_call(const AttentionShape&) const { return unsupported("the device has no fused attention"); }
-  /// Tiles for the product of a rows x depth and a depth x columns matrix, the most promising first; those that are worth measuring.
-  virtual std::vector<ProductTile> product_tiles(int64_t /*rows*/, int64_t /*columns*/, int64_t /*depth*/) const { return {}; }
+  /// Tiles for the product of two matrices whose result is rows x columns, the most promising first; those that are worth measuring.
+  /// `computes_factors`: a factor is computed in the kernel, not loaded.
+  virtual std::vector<ProductTile> product_tiles(int64_t /*rows*/, int64_t /*columns*/, bool /*computes_factors*/) const { return {}; }
   /// Source of a kernel that build_product_kernel made.
   virtual Result<KernelSource> generate_product(const Kernel& kernel, const ProductTile&) {
     return unsupported("kernel {}: no tiled products on this device", kernel.name);

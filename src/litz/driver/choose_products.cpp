@@ -51,7 +51,7 @@ std::vector<ProductCandidate> tiles(const ProductSite& s, const DeviceInterface&
   std::vector<ProductCandidate> out;
   for (const bool with_producers : {false, true}) {
     if (with_producers && s.producers.empty()) break;
-    for (const ProductTile& tile : device.product_tiles(s.rows, s.columns, s.depth))
+    for (const ProductTile& tile : device.product_tiles(s.rows, s.columns, with_producers))
       if (s.depth > tile.depth) out.push_back({to_text(tile) + (with_producers ? ", factors computed" : ""), tile, with_producers});
   }
   return out;
@@ -113,12 +113,15 @@ class ProductChooser {
   Result<std::string> kernel_step(const Kernel& kernel, Result<KernelSource> source) {
     if (!source) return unsupported("{}", source.reason());
     if (!kernel.range.is_integer()) return unsupported("its grid is not known before the call");
-    std::string tensors;
+    std::string tensors, writes;
     for (const KernelParameter& p : kernel.parameters) {
       if (!p.buffer) return unsupported("its kernel takes numbers");
-      tensors += fmt::format("{}{}", tensors.empty() ? "" : ", ", tensor_number(p.buffer));
+      const int number = tensor_number(p.buffer);
+      tensors += fmt::format("{}{}", tensors.empty() ? "" : ", ", number);
+      if (p.kind == KernelParameter::kOutput) writes += fmt::format("{}{}", writes.empty() ? "" : ", ", number);
     }
-    return fmt::format("{{\"source\": {}, \"tensors\": [{}], \"range\": {}}}", json_text(source->text), tensors, to_string(kernel.range));
+    return fmt::format("{{\"source\": {}, \"tensors\": [{}], \"writes\": [{}], \"range\": {}}}", json_text(source->text), tensors, writes,
+                       to_string(kernel.range));
   }
 
   std::string view_text(const ExternTensor& t) {

@@ -55,24 +55,30 @@ class CudaDevice : public DeviceInterface {
   std::string_view type() const override { return "cuda"; }
   const Target& target() const override { return target_; }
   CodegenBackend& codegen() override { return codegen_; }
-  std::vector<ProductTile> product_tiles(int64_t rows, int64_t columns, int64_t) const override {
+  std::vector<ProductTile> product_tiles(int64_t rows, int64_t columns, bool computes_factors) const override {
     std::vector<ProductTile> out;
-    // A program for each multiprocessor goes from tile to tile: the loads of the next tile run while what follows this one's product is
-    // computed. Two for each, on smaller tiles: one multiplies while the other computes.
-    const int programs = cuda::has_tensor_descriptors() ? target_.facts().multiprocessors : 0;
-    for (ProductTile t : {ProductTile{128, 256, 64, 8, 3, programs, 2},
-                          {128, 256, 64, 8, 4, programs, 2},
-                          {128, 128, 64, 8, 3, 2 * programs, 2},
-                          {128, 128, 64, 4, 3, 2 * programs, 2},
-                          {128, 128, 64, 4, 4, programs, 1}})
-      if (programs && t.rows <= 2 * rows && t.columns <= 2 * columns) out.push_back(t);
-    for (const ProductTile& t : {ProductTile{128, 256, 64, 8, 3},
-                                 {128, 128, 64, 8, 3},
-                                 {128, 128, 64, 4, 4},
-                                 {256, 128, 64, 8, 3},
-                                 {64, 128, 64, 4, 4},
-                                 {64, 64, 64, 4, 4}})
+    auto offer = [&](ProductTile t) {
+      // A computed left factor comes to the multiplication in registers. With three stages or more Triton 3.6 lets multiplications run on
+      // while the next factor is written to those registers, and wide tiles were wrong.
+      if (computes_factors) t.stages = std::min(t.stages, 2);
       if (t.rows <= 2 * rows && t.columns <= 2 * columns) out.push_back(t);
+    };
+    if (cuda::has_tensor_descriptors() && !computes_factors) {
+      // A program for each multiprocessor goes from tile to tile: the loads of the next tile run while what follows this one's product is
+      // computed. Two for each, on smaller tiles: one multiplies while the other computes.
+      const int programs = target_.facts().multiprocessors;
+      offer({128, 256, 64, 8, 3, programs, 2});
+      offer({128, 256, 64, 8, 4, programs, 2});
+      offer({128, 128, 64, 8, 3, 2 * programs, 2});
+      offer({128, 128, 64, 4, 3, 2 * programs, 2});
+      offer({128, 128, 64, 4, 4, programs, 1});
+    }
+    offer({128, 256, 64, 8, 3});
+    offer({128, 128, 64, 8, 3});
+    offer({128, 128, 64, 4, 4});
+    offer({256, 128, 64, 8, 3});
+    offer({64, 128, 64, 4, 4});
+    offer({64, 64, 64, 4, 4});
     return out;
   }
   Result<KernelSource> generate_product(const Kernel& kernel, const ProductTile& tile) override { return triton_source(kernel, &tile); }
