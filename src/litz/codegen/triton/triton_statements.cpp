@@ -127,7 +127,7 @@ void TritonWriter::write_store(const KernelStatement& s) {
 // ---- values ----
 
 void TritonWriter::write_compute(const KernelStatement& s) {
-  if (s.result != kNoKernelValue && is_unused_[s.result]) return;
+  if (is_unused_[s.result]) return;
   switch (s.instr.op) {
     case Op::kConstant: constant_[s.result] = &s; return;
     case Op::kIndirect: {
