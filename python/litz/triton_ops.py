@@ -83,7 +83,8 @@ def coarse_erf(a):
 @triton.jit
 def coarse_erf_plus_one(a):
     """Within 3e-6 of 1 + erf(a): for kernels whose results are narrower."""
-    tail = coarse_tail(tl.minimum(tl.abs(a), 4.0, propagate_nan=tl.PropagateNan.ALL))
+    t = tl.abs(a)
+    tail = tl.where(t >= 4.0, 0.0, coarse_tail(t))  # 0 and no small number: gelu multiplies it by a
     return tl.where(a < 0, tail, 2.0 - tail)
 
 

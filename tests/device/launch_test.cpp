@@ -132,6 +132,9 @@ TEST_F(LaunchTest, ScratchIsTheFirstExtraArgumentAndGivenBack) {
   EXPECT_EQ(launch_on(0, 5), 0);
   EXPECT_TRUE(counted.allocated.empty());
   EXPECT_EQ(counted.first_extra, nullptr);
+  counted.first_extra = &message_;
+  EXPECT_EQ(launch_on(0, 5), 0);
+  EXPECT_EQ(counted.first_extra, nullptr);
   load(384);
   EXPECT_EQ(launch_on(0, 5), 0);
   EXPECT_EQ(counted.allocated, std::vector<uint64_t>{5 * 384});

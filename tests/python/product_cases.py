@@ -34,7 +34,7 @@ def run(request, folder):
     exact = library([t.double() for t in tensors], first, folder)
     results = {}
     others = request["candidates"][1:]
-    kinds = {("computed" in c["name"], "descriptors" in c["name"]): c for c in reversed(others)}
+    kinds = {("computed" in c["name"], "descriptors" in c["name"], "XPIECE" in c["steps"][-1]["source"]): c for c in reversed(others)}
     computed = {step["tensors"][-1] for step in first["steps"][:-1] if "source" in step}
     ways = [(c, {}) for c in (first, *kinds.values())] + [(c, {"ALIGNED": False}) for c in kinds.values() if "descriptors" in c["name"]]
     for candidate, given in ways:

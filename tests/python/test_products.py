@@ -114,7 +114,8 @@ def test_descriptors_are_of_factors_and_results_that_the_hardware_can_walk(reque
     for name in ("sizes that no tile divides", "a batch", "factors whose padding is not zero", "a factor of rows alone"):
         assert not descriptors_of(requests[name]), name
     sources = [c["steps"][-1]["source"] for c in requests["gelu of a linear layer"]["candidates"] if "descriptors" in c["name"]]
-    assert len({c.count("tl.dot") for c in sources}) == 1 and all("flatten=True" in s for s in sources)
+    assert {s.count("tl.dot") for s in sources} == {1} and all("flatten=True" in s for s in sources)
+    assert {s.count("out0_tensor.store(") for s in sources} == {1, 2}  # whole, and in two pieces
 
 
 def test_a_matrix_inside_another_has_a_descriptor_where_it_begins_at_16_bytes():
@@ -221,5 +222,24 @@ def test_candidates_that_give_other_results_are_not_taken():
     ways = [right, right, lambda: y.copy_(x.relu() * 1.004), lambda: y.copy_(x), once, lambda: y.fill_(float("nan")), lambda: None]
     taken = [n for n, c, way in zip(names, parsed["candidates"], ways, strict=True) if bench.difference(c, [way]) == 0]
     assert taken == ["library", "right", "rounded"]
+    bench.expected = {}  # the library failed
+    assert bench.difference(parsed["candidates"][1], [right]) > 0
+    assert bench.difference(parsed["candidates"][0], [right]) == 0
     x.fill_(-1)  # all results are 0
     assert [bench.difference(parsed["candidates"][k], [ways[k]]) for k in (0, 1, 6)] == [0, 0, 0]
+
+
+def test_small_differences_are_seen():
+    """Of a bias alone where the product is missing, of a part of the result, of values that are not finite, of truth values."""
+    x, w = (measure.filled("bf16", [512, 4096], [4096, 1], "cpu") for _ in range(2))
+    bias = measure.filled("bf16", [512], [1], "cpu")
+    wanted = (x.float() @ w.float().T + bias.float()).bfloat16()
+    assert measure.distance(wanted, wanted) == 0 and measure.distance((wanted.float() * 1.003).bfloat16(), wanted) == 0
+    assert measure.distance(bias.expand_as(wanted), wanted) > 0.1
+    part = wanted.clone()
+    part[17, 40:48] = 0
+    assert measure.distance(part, wanted) > 0
+    strange = wanted.float().log().bfloat16()  # of negative numbers: not a number
+    assert measure.distance(strange, strange) == 0 and measure.distance(wanted, strange) > 0
+    assert measure.distance(torch.full_like(wanted, 3e38), torch.full_like(wanted, 3e38)) == 0
+    assert measure.distance(wanted > 0, wanted > 0) == 0 and measure.distance(wanted > 0, wanted < 0) > 0

@@ -51,15 +51,20 @@ void TritonWriter::find_coarse() {
       if (v != kNoKernelValue) ++uses[v];
   });
   auto is = [&](KernelValue v, Op op) { return definition[v] && definition[v]->instr.op == op; };
+  std::unordered_map<KernelValue, std::vector<KernelValue>> sums;  // of each curve; one with other uses is computed anyway
   for (const KernelStatement* s : definition) {
     if (!s || s->instr.op != Op::kAdd || kernel_.values[s->result].dtype != DType::kFloat32) continue;
     for (int k = 0; k < 2; ++k) {
       const KernelValue curve = s->operands[k], one = s->operands[1 - k];
       if (!is(curve, Op::kErf) && !is(curve, Op::kTanh)) continue;
       if (!is(one, Op::kConstant) || definition[one]->instr.number.as_double() != 1) continue;
-      plus_one_[s->result] = definition[curve];
-      if (--uses[curve] == 0) is_unused_[curve] = true;
+      sums[curve].push_back(s->result);
     }
+  }
+  for (const auto& [curve, results] : sums) {
+    if (static_cast<int>(results.size()) != uses[curve]) continue;
+    is_unused_[curve] = true;
+    for (KernelValue v : results) plus_one_[v] = definition[curve];
   }
 }
 

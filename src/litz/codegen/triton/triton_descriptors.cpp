@@ -42,7 +42,7 @@ std::string TritonWriter::add_descriptor(const KernelStatement& s, std::string n
 void TritonWriter::find_descriptors() {
   const KernelLoop *rows = nullptr, *columns = nullptr, *summed = nullptr;
   std::vector<const KernelStatement*> stores;
-  std::vector<bool> is_read(kernel_.parameters.size());
+  std::vector<const KernelStatement*> loads;
   bool has_batch = false;
   for_each_statement(kernel_.body, [&](const KernelStatement& s) {
     if (s.kind == KernelOp::kLoop) {
@@ -52,7 +52,7 @@ void TritonWriter::find_descriptors() {
       else (dimension_.at(&loop) == 0 ? rows : columns) = &loop;
     }
     if (s.kind == KernelOp::kStore) stores.push_back(&s);
-    if (s.kind == KernelOp::kLoad && !s.memory.is_scratch) is_read[s.memory.index] = true;
+    if (s.kind == KernelOp::kLoad && !s.memory.is_scratch) loads.push_back(&s);
     if (s.kind == KernelOp::kLoad && s.result == product_.left) product_.left_load = &s;
     if (s.kind == KernelOp::kLoad && s.result == product_.right) product_.right_load = &s;
   });
@@ -67,7 +67,11 @@ void TritonWriter::find_descriptors() {
   for (const KernelStatement* s : stores) {  // others are stored by pointers
     const KernelParameter& p = kernel_.parameters[s->memory.index];
     const auto& value = kernel_.values[s->operands[0]];
-    const bool is_plain = !s->is_scatter && s->mode == ScatterMode::kStore && !is_read[s->memory.index] && value.dtype == p.dtype;
+    auto same_buffer = [&](const KernelStatement* other) { return kernel_.parameters[other->memory.index].buffer == p.buffer; };
+    // What is read of the buffer is what this element replaces, and others of its elements are left alone.
+    const bool is_own = std::ranges::count_if(stores, same_buffer) == 1 &&
+                        std::ranges::all_of(loads, [&](const auto* load) { return !same_buffer(load) || load->offset == s->offset; });
+    const bool is_plain = !s->is_scatter && s->mode == ScatterMode::kStore && is_own && value.dtype == p.dtype;
     if (!is_plain || value.varies.size() != 2 || !is_floating(p.dtype) || dtype_bytes(p.dtype) > 4) continue;
     const size_t known = descriptor_lines_.size();
     add_descriptor(*s, fmt::format("{}_tensor", pointer(s->memory)), *rows, *columns, "YBLOCK", tile_->pieces > 1 ? "XPIECE" : "XBLOCK");

@@ -21,8 +21,8 @@ struct KernelBinary {
   std::string entry;
   int warps = 4;
   int shared_bytes = 0;
-  int extra_arguments = 0;  // pointers that the compiler added behind the kernel's own; null is right for them, but for the first where
-  int scratch_bytes = 0;    // this is not 0: it points to so many bytes for each program
+  int extra_arguments = 0;  // pointers that the compiler added behind the kernel's own; null is right for them
+  int scratch_bytes = 0;    // of each program; if not 0, the first extra argument points to that much for all of them
   int pointers = 0, numbers = 0;
   bool reports_errors = false;  // one more pointer behind the numbers: to a KernelError
 };

@@ -110,13 +110,13 @@ class LoadedKernel {
   int launch(int device, void* const* pointers, const int64_t* numbers, int64_t range, std::string* message) {
     const Driver& d = *driver();
     Variant* variant = aligned_.load(std::memory_order_acquire);
-    const KernelBinary& binary = variant->binary;
     uintptr_t bits = 0;
-    for (int k = 0; k < binary.pointers; ++k) bits |= reinterpret_cast<uintptr_t>(pointers[k]);
+    for (int k = 0; k < variant->binary.pointers; ++k) bits |= reinterpret_cast<uintptr_t>(pointers[k]);
     if (bits & 15) [[unlikely]] {
       variant = unaligned(message);
       if (!variant) return 1;
     }
+    const KernelBinary& binary = variant->binary;
     if (errors_ && errors_[0]) [[unlikely]]
       return report(message);
     const OnDevice scope(device);
@@ -149,9 +149,8 @@ class LoadedKernel {
         return 1;
       }
     }
-    const Status failed =
-        d.cuLaunchKernel(variant->kernel, static_cast<unsigned>(range), 1, 1, static_cast<unsigned>(32 * variant->binary.warps), 1, 1,
-                         static_cast<unsigned>(variant->binary.shared_bytes), stream, arguments, nullptr);
+    const Status failed = d.cuLaunchKernel(variant->kernel, static_cast<unsigned>(range), 1, 1, static_cast<unsigned>(32 * binary.warps), 1,
+                                           1, static_cast<unsigned>(binary.shared_bytes), stream, arguments, nullptr);
     if (scratch) d.release(scratch);
     return failed ? fail(message, "launch", failed) : 0;
   }
