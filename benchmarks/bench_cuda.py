@@ -340,8 +340,7 @@ def main():
             result[key] = geometric_mean(r[peer] / r[own] for r in rows if peer in r and own in r)
         result["speed_over_eager"] = geometric_mean(r["eager_ms"] / r["litz_ms"] for r in rows)
         result["speed_over_inductor"] = geometric_mean(r["inductor_ms"] / r["litz_ms"] for r in rows if "inductor_ms" in r)
-        with open(options.out, "w") as file:
-            json.dump(result, file, indent=1)
+        machine.save(result, options.out)
 
     for name in filter(None, options.units.split(",")):
         record("units", name, lambda: run_unit(name))

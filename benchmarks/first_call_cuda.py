@@ -118,8 +118,7 @@ def main() -> int:
         result["models"].append(row)
         result.update(summary(result["models"]))
         print(json.dumps(row), flush=True)
-        with open(options.out, "w") as file:
-            json.dump(result, file, indent=1)
+        machine.save(result, options.out)
 
     with tempfile.NamedTemporaryFile(prefix="litz-turn-") as turn, ThreadPoolExecutor(1 + options.ahead) as pool:
         list(pool.map(run, options.models.split(",") if options.models else MODELS))

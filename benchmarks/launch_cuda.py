@@ -140,8 +140,7 @@ def main() -> int:
     result = dict(machine.describe_gpu(), launch_us=measure())
     print(json.dumps(result, indent=1))
     if options.out:
-        with open(options.out, "w") as file:
-            json.dump(result, file, indent=1)
+        machine.save(result, options.out)
     return 0
 
 

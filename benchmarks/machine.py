@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import datetime
 import importlib.metadata
+import json
 import os
 import platform
 import subprocess
@@ -39,8 +40,14 @@ def describe_gpu() -> dict:
 
     import litz
 
-    return dict(date=time.strftime("%Y-%m-%d"), command=" ".join(sys.argv), cores=os.cpu_count(), gpu=torch.cuda.get_device_name(),
+    program = os.path.relpath(sys.argv[0], Path(__file__).parent.parent)  # `python -m` gives a path of this machine
+    return dict(date=time.strftime("%Y-%m-%d"), command=" ".join([program, *sys.argv[1:]]), cores=os.cpu_count(), gpu=torch.cuda.get_device_name(),
                 torch=torch.__version__, triton=triton.__version__, litz=litz.__version__)  # fmt: skip
+
+
+def save(result: dict, path: str) -> None:
+    with open(path, "w") as file:
+        json.dump(result, file, indent=1)
 
 
 def describe() -> dict:

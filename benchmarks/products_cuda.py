@@ -8,7 +8,6 @@ error is relative to float64. A row says which candidate Litz chose.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -104,8 +103,7 @@ def main() -> int:
             row = measure(size, epilogue, not options.no_peer)
             result["products"].append(row)
             print(row["name"], {k: round(v, 1) for k, v in row["us"].items()}, {k: f"{v:.1e}" for k, v in row["error"].items()}, row["chosen"], flush=True)
-            with open(options.out, "w") as file:
-                json.dump(result, file, indent=1)
+            machine.save(result, options.out)
     return 0
 
 
