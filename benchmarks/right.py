@@ -27,11 +27,17 @@ def resized(model: str, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tens
     return changed
 
 
-def compare(compiled, module: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> list[dict]:
-    """One row an output: the error of `compiled` and of eager against float64, and whether the strides are eager's."""
-    reference = outputs(run_in_float64(module, inputs))
+def known_answers(module: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """What `module` gives in float64 and what it gives eagerly, output by output."""
     with torch.no_grad():
-        expected, actual = outputs(module(**inputs)), outputs(compiled(**inputs))
+        return outputs(run_in_float64(module, inputs)), outputs(module(**inputs))
+
+
+def errors(compiled, inputs: dict[str, torch.Tensor], known: tuple[list[torch.Tensor], list[torch.Tensor]]) -> list[dict]:
+    """One row an output: the error of `compiled` and of eager against float64, and whether the strides are eager's."""
+    reference, expected = known
+    with torch.no_grad():
+        actual = outputs(compiled(**inputs))
     assert len(expected) == len(actual) == len(reference), "the compiled model returns another number of tensors"
     return [
         {
@@ -40,6 +46,11 @@ def compare(compiled, module: torch.nn.Module, inputs: dict[str, torch.Tensor]) 
         }
         for a, e, r in zip(actual, expected, reference)
     ]
+
+
+def compare(compiled, module: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> list[dict]:
+    """`errors` of `compiled` beside those of `module`, which it was compiled from."""
+    return errors(compiled, inputs, known_answers(module, inputs))
 
 
 def is_right(rows: list[list[dict]]) -> bool:
@@ -54,25 +65,30 @@ def is_right(rows: list[list[dict]]) -> bool:
     return True
 
 
-def measure(model: str, dtype: str, backend: str, dynamic: bool, seeds: int = 3) -> dict:
-    """Errors for `seeds` sets of weights and inputs given to one compiled model; with `dynamic`, for another size too.
+def measure(model: str, dtype: str, backend: str, seeds: int = 3) -> dict:
+    """Two rows: errors of a compile for one size and of a compile with `dynamic=True`, which meets another size too.
 
-    New weights are copied into the compiled module: a compiler that kept the old ones would show.
+    `seeds` sets of weights and inputs are given to one compiled module: new weights are copied into it, and a compiler
+    that kept the old ones would show. What eager and float64 give is computed once for both rows.
     """
-    module, inputs = cast(*build(model), getattr(torch, dtype))
-    compiled = compile_with(backend, module, dynamic=True if dynamic else None)
-    rows, other_size = [], None
-    for seed in range(seeds):
-        if seed:
-            fresh, inputs = cast(*build(model, seed=seed), getattr(torch, dtype))
-            module.load_state_dict(fresh.state_dict())
-        rows.append(compare(compiled, module, inputs))
-    if dynamic:
-        other_size = compare(compiled, module, resized(model, inputs))
-    row = {
-        "right": is_right(rows), "outputs": rows, "other_size": other_size,
-        "graphs": torch._dynamo.utils.counters["stats"]["unique_graphs"],
-    }
-    if dynamic:
-        row["right"] = row["right"] and is_right([other_size]) and row["graphs"] == 1
-    return row
+    known: list[tuple] = []
+    rows = []
+    for dynamic in (False, True):
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        module, inputs = cast(*build(model), getattr(torch, dtype))
+        compiled = compile_with(backend, module, dynamic=True if dynamic else None)
+        found, other_size = [], None
+        for seed in range(seeds):
+            if seed:
+                fresh, inputs = cast(*build(model, seed=seed), getattr(torch, dtype))
+                module.load_state_dict(fresh.state_dict())
+            if seed == len(known):
+                known.append(known_answers(module, inputs))
+            found.append(errors(compiled, inputs, known[seed]))
+        if dynamic:
+            other_size = compare(compiled, module, resized(model, inputs))
+        graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+        right = is_right(found) and (not dynamic or (is_right([other_size]) and graphs == 1))
+        rows.append({"dynamic": dynamic, "right": right, "outputs": found, "other_size": other_size, "graphs": graphs})
+    return {"rows": rows}
