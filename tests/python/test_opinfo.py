@@ -1,6 +1,7 @@
 """Every op of PyTorch's own sample database, eager beside Litz: graphs of one op, traced without Dynamo, compiled and run.
 
-`LITZ_OPINFO=samples[:shard/shards]` (default 1) takes more samples per op and data type, or a part of the ops. A value is right if it is
+`LITZ_OPINFO=samples[:shard/shards]` (default 1) takes more samples per op and data type, or a part of the ops; `LITZ_OPINFO_DEVICE=cuda`
+runs them there (compare_on_device.py runs them all). A value is right if it is
 within torch's tolerance of eager, or if its error against float64 is at most twice eager's plus that tolerance.
 """
 
@@ -19,6 +20,7 @@ from litz.export import export
 
 SAMPLES, _, SHARD = os.environ.get("LITZ_OPINFO", "1").partition(":")
 FIRST, _, SHARDS = (SHARD or "0/1").partition("/")
+DEVICE = os.environ.get("LITZ_OPINFO_DEVICE", "cpu")
 DTYPES = (torch.float32, torch.bfloat16, torch.int64, torch.bool)
 WIDER = {torch.float32: torch.float64, torch.bfloat16: torch.float64}
 
@@ -48,10 +50,10 @@ BY_NAME, NAMES = names()
 
 def cases(op, dtype):
     """The largest of the first samples: the very first ones are often scalars."""
-    if dtype not in op.supported_dtypes("cpu"):
+    if dtype not in op.supported_dtypes(DEVICE):
         return []
     torch.manual_seed(0)
-    first = itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=False), 8)
+    first = itertools.islice(op.sample_inputs(DEVICE, dtype, requires_grad=False), 8)
     return sorted(first, key=lambda s: -sum(t.numel() for t in pytree.tree_leaves((s.input, s.args)) if isinstance(t, torch.Tensor)))[: int(SAMPLES)]
 
 
@@ -82,7 +84,7 @@ def widened(call, tensors):
 
 
 def copies(tensors):
-    return [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype).copy_(t) if t.numel() and 0 not in t.stride() else t.clone() for t in tensors]
+    return [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device).copy_(t) if t.numel() and 0 not in t.stride() else t.clone() for t in tensors]
 
 
 def compare(name, call, tensors, got, want):
@@ -108,8 +110,8 @@ def compare(name, call, tensors, got, want):
                 raise
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_an_op_gives_what_eager_gives(name):
+def failures_of(name):
+    """(what is wrong with each sample that is wrong, how many samples ran)."""
     failures, ran = [], 0
     for op in BY_NAME[name]:
         for dtype in DTYPES:
@@ -121,8 +123,13 @@ def test_an_op_gives_what_eager_gives(name):
                 ran += outcome is not None
                 if outcome:
                     failures.append(f"{op.variant_test_name or name} {dtype} {sample.summary()[:300]}: {outcome}")
-    RAN[name] = ran
-    assert not failures, f"{len(failures)} of {ran} samples\n" + "\n".join(failures[:4])
+    return failures, ran
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_op_gives_what_eager_gives(name):
+    failures, RAN[name] = failures_of(name)
+    assert not failures, f"{len(failures)} of {RAN[name]} samples\n" + "\n".join(failures[:4])
 
 
 def trace(call, tensors):
