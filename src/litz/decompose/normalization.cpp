@@ -161,8 +161,13 @@ Replacement batch_norm(Rewrite& r) {
 Replacement functional_batch_norm(Rewrite& r) {
   if (r.flag("training")) return batch_norm_from_batch(r);
   Replacement values = batch_norm_with(r, r.tensor("running_mean"), r.tensor("running_var"));
-  values[3] = r.tensor("running_mean");
-  values[4] = r.tensor("running_var");
+  // As they are; on some devices the metadata speak of a wider type.
+  auto running = [&](const char* name, int i) {
+    const Value value = r.tensor(name);
+    return value.meta().dtype == r.out(i).dtype ? value : r.result(r.opmath(value), i);
+  };
+  values[3] = running("running_mean", 3);
+  values[4] = running("running_var", 4);
   return values;
 }
 
