@@ -62,7 +62,11 @@ class MemberPlanner {
         if (axis.extent().is_integer(1)) unit_axes_.emplace_back(axis, plan_.context->integer(0));
       }
     }
-    for (const GroupMember& member : plan_.group->members) rewrite_exprs(member);
+    // A block that holds a whole axis runs for an axis without elements too.
+    const bool is_grid = plan_.facts->execution == ExecutionModel::kGridOfBlocks;
+    for (const GroupMember& member : plan_.group->members) {
+      if (!is_grid || has_results(*member.operation)) rewrite_exprs(member);
+    }
     promote_scatter_axes();
     if (!plan_.options.internal_in_memory)
       for (Buffer* buffer : plan_.group->internal_buffers) plan_internal(buffer);
@@ -73,6 +77,12 @@ class MemberPlanner {
 
  private:
   ExprContext& context() { return *plan_.context; }
+
+  static bool has_results(const Operation& op) {
+    const size_t rank = op.kind == OperationKind::kReduction ? static_cast<size_t>(op.rank) : op.axes.size();
+    return std::none_of(op.axes.begin(), op.axes.begin() + static_cast<std::ptrdiff_t>(rank),
+                        [](Expr axis) { return axis.extent().is_integer(0); });
+  }
 
   void rewrite_exprs(const GroupMember& member) {
     const Operation& op = *member.operation;

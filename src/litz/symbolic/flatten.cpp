@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "litz/support/check.h"
 #include "litz/symbolic/expr.h"
 
@@ -15,6 +17,8 @@ Expr flatten(ExprContext& context, std::span<const Expr> coordinates, std::span<
 }
 
 std::vector<Expr> unflatten(Expr position, std::span<const Expr> sizes) {
+  const auto none = std::ranges::find_if(sizes, [](Expr size) { return size.is_integer(0); });
+  if (none != sizes.end()) return std::vector(sizes.size(), *none);  // no element has a position
   std::vector<Expr> coordinates(sizes.size());
   for (size_t i = sizes.size(); i-- > 0;) {
     // The outermost coordinate needs no mod: the position lies in the shape.
