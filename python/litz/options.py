@@ -3,6 +3,8 @@
 import json
 import os
 
+import torch
+
 from litz import _C
 
 
@@ -23,6 +25,8 @@ def resolve(mode=None, options=None):
         if not equals:
             raise _C.UserError(f"LITZ_OPT: found '{pair}', expected key=value pairs separated by commas")
         chosen[key.strip()] = value.strip()
+    if torch.are_deterministic_algorithms_enabled():  # Dynamo compiles again when this changes
+        chosen["deterministic"] = "true"
     _C.check_options([f"{key}={value}" for key, value in chosen.items()])
     return chosen
 

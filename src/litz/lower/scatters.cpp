@@ -14,6 +14,19 @@ struct Target {
 };
 using TargetFunction = std::function<Target(BodyBuilder&, std::span<const Expr> index)>;
 
+/// Why the elements are not combined here but by the framework; or empty.
+std::string refuse_mode(Lowering& lowering, ScatterMode mode, DType dtype) {
+  const LoweringOptions& options = lowering.options();
+  if (!options.scatters_by_atomics) return {};
+  if (options.is_deterministic && (mode == ScatterMode::kStore || is_floating(dtype)))
+    return "several blocks write one element, and the result must not depend on their order";
+  // Atomic extrema of floats compare bits: NaN would be lost.
+  const bool has_atomic = mode == ScatterMode::kAdd                                ? is_floating(dtype) || dtype_bytes(dtype) >= 4
+                          : mode == ScatterMode::kMin || mode == ScatterMode::kMax ? !is_floating(dtype) && dtype_bytes(dtype) >= 4
+                                                                                   : true;
+  return has_atomic ? std::string() : fmt::format("the device has no atomic instruction for it on {}", dtype_name(dtype));
+}
+
 /// A buffer that starts as `base`; a view that is no whole buffer is copied first.
 View scatter(Lowering& lowering, const Node& node, std::string_view name, const View& base, std::span<const Expr> iteration,
              ScatterMode mode, const TargetFunction& f) {
@@ -54,6 +67,8 @@ LoweringResult lower_index_put(Lowering& lowering, const Node& node, bool is_che
       return lower_masked_put(lowering, node, self, mask, values);
   }
   if (accumulate && self.dtype == DType::kBool) return unsupported("accumulating into booleans");
+  if (std::string reason = refuse_mode(lowering, accumulate ? ScatterMode::kAdd : ScatterMode::kStore, self.dtype); !reason.empty())
+    return unsupported("{}", reason);
   Result<AdvancedIndex> advanced = advanced_index(lowering, node, self);
   if (!advanced) return Unsupported{advanced.reason()};
   std::vector<Expr> iteration = result_sizes(*advanced, self);
@@ -87,6 +102,7 @@ LoweringResult lower_scatter(Lowering& lowering, const Node& node, ScatterMode m
   if (self.rank() == 0 || index.rank() == 0) return unsupported("scatter into a tensor without dimensions");
   if (self.rank() != index.rank()) return unsupported("scatter with an index of another rank");
   if (mode != ScatterMode::kStore && self.dtype == DType::kBool) return unsupported("combining booleans");
+  if (std::string reason = refuse_mode(lowering, mode, self.dtype); !reason.empty()) return unsupported("{}", reason);
   int dim = Arguments::wrap_dim(in.integer("dim"), self.rank());
   bool has_source = node.op->argument_index("src") >= 0;
   ValueFunction value = [&](BodyBuilder& b, std::span<const Expr> at) {
