@@ -266,7 +266,11 @@ def pow(a, b):
             result = tl.where((exponent & 1) != 0, result * base, result)
             base = base * base
             exponent = exponent >> 1
-        return result
+        if a.dtype.is_int_unsigned():
+            return result
+        else:  # 1 / a, towards zero
+            inverse = tl.where(a == 1, 1, tl.where(a == -1, tl.where((b & 1) != 0, -1, 1), 0))
+            return tl.where(b < 0, inverse, result).to(a.dtype)
 
 
 @triton.jit
@@ -347,6 +351,27 @@ def erfinv(a):
 @triton.jit
 def lgamma(a):
     return libdevice.lgamma(a)
+
+
+@triton.jit
+def digamma(a):
+    """By the recurrence psi(x) = psi(x + 1) - 1 / x up to 10 and the asymptotic series there, in float64; below 0 by reflection."""
+    x = a.to(tl.float64)
+    whole = tl.where(x < 0, tl.ceil(x), tl.floor(x))
+    part = 3.141592653589793 * (x - whole)
+    reflected = tl.where(part == 0, float("nan"), -3.141592653589793 * tl.cos(part) / tl.where(part == 0, 1.0, tl.sin(part)))
+    result = tl.where(x < 0, reflected, 0.0)
+    y = tl.where(x < 0, 1.0 - x, x)
+    y = tl.where(x == 0, 1.0, y)
+    for _ in range(10):
+        small = y < 10.0
+        result = tl.where(small, result - 1.0 / y, result)
+        y = tl.where(small, y + 1.0, y)
+    z = 1.0 / (y * y)
+    series = 1.0 / 132 - z * (691.0 / 32760 - z / 12)
+    series = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * series))))
+    result = tl.where(x == float("inf"), x, result + tl.log(y) - 0.5 / y - series)
+    return tl.where(x == 0, copysign(tl.full([], float("inf"), tl.float64), -x), result).to(a.dtype)
 
 
 @triton.jit
@@ -519,6 +544,69 @@ def scan_max(a, i, b, j):
 
 
 @triton.jit
+def scan_sum(a, dim: tl.constexpr):
+    return tl.cumsum(a, dim)
+
+
+@triton.jit
+def scan_product(a, dim: tl.constexpr):
+    return tl.cumprod(a, dim)
+
+
+@triton.jit
+def scan_minima(a, i, dim: tl.constexpr):
+    return tl.associative_scan((a, i), dim, scan_min)
+
+
+@triton.jit
+def scan_maxima(a, i, dim: tl.constexpr):
+    return tl.associative_scan((a, i), dim, scan_max)
+
+
+@triton.jit
+def scan_log_sum_exp(a, dim: tl.constexpr):
+    """Pairs (m, s), each for s * exp(m)."""
+    return tl.associative_scan((a, tl.full(a.shape, 1.0, a.dtype)), dim, log_sum_exp_join)
+
+
+@triton.jit
+def sort_rows(a, i, descending: tl.constexpr):
+    """Values and their places, in order along the last dimension: of equal ones the earlier first, NaN the largest, places that are no
+    index (over 2^30) last. Value and place are sorted as one integer; its last bit tells -0.0, which equals 0.0."""
+    mark = tl.zeros_like(i)
+    if a.dtype == tl.float32:
+        bits = a.to(tl.int32, bitcast=True)
+        key = tl.where(a == 0.0, 0, tl.where(a != a, 0x7FFFFFFF, tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits)))
+        mark = ((a == 0.0) & (bits != 0)).to(tl.int64)
+    else:
+        key = a.to(tl.int32)
+    if descending:
+        key = ~key
+    joined = (key.to(tl.int64) << 32) | (i << 1) | mark
+    joined = tl.sort(tl.where(i > 0x3FFFFFFF, 0x7FFFFFFFFFFFFFFF, joined))
+    key = (joined >> 32).to(tl.int32)
+    if descending:
+        key = ~key
+    place = (joined & 0xFFFFFFFF) >> 1
+    if a.dtype == tl.float32:
+        bits = tl.where((joined & 1) != 0, -0x80000000, tl.where(key < 0, key ^ 0x7FFFFFFF, key))
+        return bits.to(tl.float32, bitcast=True), place
+    else:
+        return key.to(a.dtype), place
+
+
+@triton.jit
+def last(a, is_last, dim: tl.constexpr):
+    """The one value along `dim` that `is_last` marks, bit for bit, in a dimension of one element."""
+    if a.dtype == tl.float32:
+        return tl.sum(tl.where(is_last, a.to(tl.int32, bitcast=True), 0), dim, keep_dims=True).to(tl.float32, bitcast=True)
+    elif a.dtype == tl.float64:
+        return tl.sum(tl.where(is_last, a.to(tl.int64, bitcast=True), 0), dim, keep_dims=True).to(tl.float64, bitcast=True)
+    else:
+        return tl.sum(tl.where(is_last, a, tl.zeros_like(a)), dim, keep_dims=True).to(a.dtype)
+
+
+@triton.jit
 def finite_or_zero(a):
     return tl.where(tl.abs(a) == float("inf"), tl.zeros_like(a), a)
 
@@ -534,6 +622,13 @@ def log_sum_exp_step(m, s, v):
     """(m, s) stands for s * exp(m); v is added."""
     larger = greatest(m, v)
     return larger, s * exp_difference(m, larger) + exp_difference(v, larger)
+
+
+@triton.jit
+def log_sum_exp_join(m, s, n, t):
+    """(m, s) stands for s * exp(m); (n, t) is added."""
+    larger = greatest(m, n)
+    return larger, s * exp_difference(m, larger) + t * exp_difference(n, larger)
 
 
 @triton.jit

@@ -80,7 +80,10 @@ void run_case(const Case& c, std::ostream& out) {
   try {
     auto graph = parse_graph(c.graph);
     verify(*graph);
-    auto program = lower_graph(*graph);
+    LoweringOptions options;
+    options.most_sorted_elements = 1 << 20;
+    options.most_sorted_bytes = 8;
+    auto program = lower_graph(*graph, options);
     if (!program) {
       out << "error " << one_line(program.reason()) << '\n';
       return;

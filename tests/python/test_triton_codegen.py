@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
 
-from litz import _C, export
+from litz import _C, export, options
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TARGETS = ["cuda:80", "cuda:90", "cuda:100", "hip:gfx942"]
@@ -80,15 +80,61 @@ def rotary(x, frequencies):
     return x * angles.cos() + torch.cat([-x[..., half:], x[..., :half]], -1) * angles.sin()
 
 
-def long_rows_with_edges():
+def edge_rows(n):
     """Rows with -inf here and there, with nothing else, with inf, with NaN, and one that grows."""
-    x = r(5, 9001)
+    x = r(5, n)
     x[0, ::3] = -INF
     x[1] = -INF
-    x[2, 4000] = INF
-    x[3, 8999] = NAN
-    x[4] = torch.linspace(-300, 300, 9001)
-    return (x,)
+    x[2, n // 2] = INF
+    x[3, n - 2] = NAN
+    x[4] = torch.linspace(-300, 300, n)
+    return x
+
+
+def scans_of_one_element(x):
+    """What a reduction gives, along its dimension of one element, beside readers that walk whole rows."""
+    s = x.sum(1, keepdim=True)
+    return x - s, s.cumsum(1), s.cumprod(1), s.logcumsumexp(1), *s.cummax(1), *s.sort(dim=1)
+
+
+def norms_of_one_element(x):
+    s = x.amax(1, keepdim=True)
+    return x + s, F.layer_norm(s, (1,)), s.argmax(1), s.var(1, correction=0), (s > 0).any(1), *s.max(1)
+
+
+def scan_of_what_was_stored(x, y):
+    z = x + y.sum(1, keepdim=True)
+    return z, z.flip(1).cumsum(1)
+
+
+def scatters_into_one_place(x, y, index):
+    return x.index_put((index,), x[index] * 2, accumulate=True), y.index_put((index,), y[index], accumulate=True), x.sum(1)
+
+
+def sums_scattered_beside_rows(x, index):
+    s = x.sum(1)
+    return torch.softmax(x, 1), x.new_ones(5).index_add(0, index, s), x.new_zeros(1).index_add(0, index * 0, s)
+
+
+def sort_integers(x):
+    return *x.sort(dim=-1, descending=True, stable=True), *(x > 0).sort(dim=-1, stable=True)
+
+
+def ties(*shape):
+    """Few different numbers, both zeros, infinities and NaN among them."""
+    x = torch.randint(-6, 7, shape) * 0.5
+    x[torch.rand(shape) < 0.05] = -0.0
+    for edge in (INF, -INF, NAN):
+        x[torch.rand(shape) < 0.02] = edge
+    x[torch.rand(shape[:1]) < 0.3] = torch.randn(shape)[0]
+    return x
+
+
+def most_likely(x):
+    """What nucleus sampling keeps of each row."""
+    shares, places = torch.softmax(x, -1).sort(dim=-1, descending=True, stable=True)
+    before = shares.cumsum(-1) - shares
+    return shares.masked_fill(before > 0.9, 0.0), places
 
 
 def huge_rows():
@@ -142,6 +188,35 @@ PROGRAMS = {
     "embedding": (lambda i, w: F.embedding(i, w), lambda: (torch.randint(0, 10, (4, 7)), r(10, 12))),
     "index_add": (lambda x, i, y: x.index_add(0, i, y), lambda: (r(6, 5), torch.tensor([0, 2, 2, 5]), r(4, 5))),
     "cumsum": (lambda x: x.cumsum(-1), lambda: (r(5, 20),)),
+    "cumsum_in_pieces": (lambda x: x.cumsum(-1), lambda: (r(3, 9001).abs(),)),
+    "cumsum_in_even_pieces": (lambda x: x.cumsum(1), lambda: (r(2, 12288, 2).abs(),)),
+    "cumsum_in_blocks": (lambda x: x.cumsum(-1), lambda: (r(70, 8500).abs(),)),
+    "cumsum_of_columns": (lambda x: (x * 2).cumsum(0), lambda: (r(600, 40).abs(),)),
+    "cumsum_bf16": (lambda x: x.cumsum(-1) * 0.5, lambda: (r(6, 200, dtype=BF16).abs(),)),
+    "cumsum_of_integers": (lambda x: ((x > 0).cumsum(-1), x.cumsum(0)), lambda: (r(40, 300, dtype=torch.int64),)),
+    "cumprod_in_pieces": (lambda x: x.cumprod(-1), lambda: (1 + r(2, 9001) * 1e-3,)),
+    "cummax": (lambda x: x.cummax(-1), lambda: (ties(9, 65),)),
+    "cummin_of_columns": (lambda x: x.cummin(0), lambda: (ties(520, 16),)),
+    "cummax_of_integers": (lambda x: x.cummax(0), lambda: (r(90, 7, dtype=torch.int32),)),
+    "logcumsumexp": (lambda x: x.logcumsumexp(-1), lambda: (edge_rows(70),)),
+    "softmax_and_cumsum": (lambda x: torch.softmax(x, -1).cumsum(-1), lambda: (r(6, 200),)),
+    "scans_of_one_element": (scans_of_one_element, lambda: (r(12, 40),)),
+    "norms_of_one_element": (norms_of_one_element, lambda: (r(12, 40),)),
+    "scan_of_what_was_stored": (scan_of_what_was_stored, lambda: (r(6, 17), r(6, 17))),
+    "scatters_into_one_place": (scatters_into_one_place, lambda: (r(1, 9), r(1, 1), torch.tensor([0, 0, 0, 0, 0]))),
+    "sums_scattered_beside_rows": (sums_scattered_beside_rows, lambda: (r(12, 64), torch.tensor([0, 2, 2, 4, 1, 0, 2, 2, 2, 3, 3, 1]))),
+    "digamma": (lambda x: torch.digamma(x), lambda: (torch.cat([torch.linspace(-4.97, 30, 400), EDGES.float()]),)),
+    "powers_of_integers": (lambda x, y: x**y, lambda: (torch.arange(-4, 5).repeat(9), torch.arange(-4, 5).repeat_interleave(9))),
+    "no_elements": (lambda x: (F.pad(x, (-2, -3, 1, 1), value=1.0), x.new_ones(2, 0) * 3, x.new_zeros(0, 4, 0).transpose(0, 1)), lambda: (r(4, 5),)),
+    "sums_of_no_elements": (lambda x: (x[:, :0].sum(1), x[:0].sum(0), torch.softmax(x[:, :0] * 2, -1)), lambda: (r(4, 5),)),
+    "sort": (lambda x: x.sort(dim=-1, stable=True), lambda: (ties(9, 65),)),
+    "sort_columns_descending": (lambda x: x.sort(dim=0, descending=True, stable=True), lambda: (ties(70, 30),)),
+    "sort_long_columns": (lambda x: x.sort(dim=1, stable=True), lambda: (ties(2, 140, 3),)),
+    "sort_bf16": (lambda x: x.sort(dim=-1, stable=True), lambda: (ties(4, 100).bfloat16(),)),
+    "sort_integers": (sort_integers, lambda: (r(5, 90, dtype=torch.int32),)),
+    "sort_of_sums": (lambda x: x.sum(-1).sort(dim=-1, stable=True), lambda: (r(6, 40, 9),)),
+    "most_likely": (most_likely, lambda: (r(5, 128),)),
+    "ranks": (lambda x: x.argsort(dim=-1, stable=True).int().argsort(dim=-1), lambda: (r(4, 60),)),
     "norm_stored_turned": (lambda *a: layer_norm(*a).transpose(1, 2).contiguous(), lambda: (r(2, 40, 96), r(96), r(96))),
     "batch_norm_of_planes": (batch_norm_of_planes, lambda: (r(2, 3, 9, 9), r(3), r(3).abs() + 0.5, r(3), r(3))),
     "biased_softmax": (biased_softmax, lambda: (r(5, 3, 9, 9), r(17, 3), torch.randint(0, 17, (9, 9)))),
@@ -163,7 +238,7 @@ PROGRAMS = {
     "gelu_bf16": (lambda x: F.gelu(x), lambda: (torch.linspace(-6, 6, 3001).bfloat16(),)),
     "erf_f16": (lambda x: torch.erf(x), lambda: (torch.cat([torch.linspace(-5, 5, 2000), EDGES.float() * 1e-3, EDGES.float()]).half(),)),
     "cross_entropy_long": (lambda x, t: F.cross_entropy(x, t), lambda: (r(3, 9001), torch.tensor([5, 9000, -100]))),
-    "softmax_of_edges_long": (lambda x: torch.softmax(x, -1), long_rows_with_edges),
+    "softmax_of_edges_long": (lambda x: torch.softmax(x, -1), lambda: (edge_rows(9001),)),
     "rotary": (rotary, lambda: (r(2, 4, 9, 8), torch.linspace(0.01, 1, 4))),
     "depthwise": (lambda x, w, b: depthwise(x, w, b, padding=1), lambda: (in_planes_of_channels(r(2, 24, 9, 9)), r(24, 1, 3, 3), r(24))),
     "depthwise_stepped_bf16": (
@@ -175,8 +250,13 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-# Programs that call functions of the device's library, which the interpreter does not have.
+# Programs that call functions of the device's library, which the interpreter does not have, or that take it minutes.
 LIBRARY_PROGRAMS = {
+    "logcumsumexp_of_columns": (lambda x: x.logcumsumexp(0), lambda: (torch.cat([edge_rows(520)] * 4).t().contiguous(),)),
+    "cummax_in_pieces": (lambda x: (*x.cummax(-1), *x.cummin(-1)), lambda: (ties(5, 8500),)),
+    "cummax_in_blocks": (lambda x: (*x.cummax(-1), *x.cummin(-1)), lambda: (ties(70, 8500),)),
+    "logcumsumexp_in_blocks": (lambda x: x.logcumsumexp(-1), lambda: (edge_rows(9001),)),
+    "sort_long_rows": (lambda x: x.sort(dim=1, stable=True), lambda: (ties(2, 1000, 3),)),
     "floor_division_float64": (lambda x, y: torch.div(x, y, rounding_mode="floor"), lambda: (EDGES.repeat(8), EDGES.repeat_interleave(8))),
 }
 
@@ -311,14 +391,53 @@ def test_a_normalised_matrix_is_stored_turned_by_whole_sectors(sources):
     assert "XBLOCK: tl.constexpr = 16" in source, source
 
 
-def depthwise_wrapper(kernel, *options):
+def depthwise_wrapper(kernel, *settings):
     """The wrapper of a convolution of each channel by itself, its input a result of its own."""
 
     def function(x, w):
         return F.relu(F.conv2d(F.relu(x), w, padding=kernel // 2, groups=16)) * 2
 
     graph = gpu_text(capture(function, (in_planes_of_channels(r(2, 16, 12, 12)), r(16, 1, kernel, kernel)))[0])
-    return _C.run_text(graph, "build_wrapper", *options)
+    return _C.run_text(graph, "build_wrapper", *settings)
+
+
+def index_add(x, i, y):
+    return x.index_add(0, i, y)
+
+
+def scatter_amax(x, i, y):
+    return x.scatter_reduce(0, i, y, "amax")
+
+
+# function, type of the elements, settings, whether the framework combines the elements
+SCATTERS = [
+    (index_add, torch.float32, [], False),
+    (index_add, torch.bfloat16, [], False),
+    (index_add, torch.int8, [], True),
+    (index_add, torch.float32, ["deterministic=true"], True),
+    (index_add, torch.int64, ["deterministic=true"], False),
+    (scatter_amax, torch.int64, [], False),
+    (scatter_amax, torch.float32, [], True),  # atomic extrema would lose NaN
+    (scatter_amax, torch.bfloat16, [], True),
+    (scatter_amax, torch.int16, [], True),
+]
+
+
+@pytest.mark.parametrize("function, dtype, settings, is_extern", SCATTERS)
+def test_blocks_combine_elements_where_an_atomic_instruction_does_it_rightly(function, dtype, settings, is_extern):
+    index = torch.tensor([0, 2, 2, 5]) if function is index_add else torch.tensor([[0, 2, 2, 5]])
+    given = (r(6, dtype=dtype), index, r(4, dtype=dtype)) if function is index_add else (r(6, 5, dtype=dtype), index, r(1, 4, dtype=dtype))
+    wrapper = _C.run_text(gpu_text(capture(function, given)[0]), "build_wrapper", *settings)
+    assert ("extern" in wrapper) == is_extern, wrapper
+
+
+def test_pytorchs_switch_makes_compiles_deterministic():
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert options.resolve()["deterministic"] == "true"
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert "deterministic" not in options.resolve()
 
 
 @pytest.mark.parametrize("kernel", [3, 5])
@@ -328,9 +447,9 @@ def test_a_small_depthwise_convolution_becomes_a_kernel_with_what_reads_it(kerne
     assert wrapper.count("call fused") == 3 and " aten.convolution" not in wrapper, wrapper
 
 
-@pytest.mark.parametrize("kernel, options", [(7, []), (3, ["numerics=strict"])])
-def test_the_library_computes_wide_windows_and_what_must_round_as_eager(kernel, options):
-    wrapper = depthwise_wrapper(kernel, *options)
+@pytest.mark.parametrize("kernel, settings", [(7, []), (3, ["numerics=strict"])])
+def test_the_library_computes_wide_windows_and_what_must_round_as_eager(kernel, settings):
+    wrapper = depthwise_wrapper(kernel, *settings)
     assert wrapper.count("call fused") == 2 and " aten.convolution" in wrapper, wrapper
 
 

@@ -29,6 +29,7 @@
 #include "litz/schedule/meet_required_strides.h"
 #include "litz/schedule/own_scatter_bases.h"
 #include "litz/schedule/split_reduction.h"
+#include "litz/schedule/split_scan.h"
 #include "litz/wrapper/build_wrapper.h"
 #include "litz/wrapper/emit_executor.h"
 #include "litz/wrapper/plan_memory.h"
@@ -96,6 +97,9 @@ constexpr int64_t kWindowOfBlocks = 25;  // 5 x 5: see docs/decisions/025-depthw
 Refused lower_graph_stage(CompileState& s) {
   LoweringOptions options;
   const TargetFacts& facts = s.device->target().facts();
+  options.most_sorted_elements = facts.sorted_elements;
+  options.scatters_by_atomics = facts.has_atomics;
+  options.is_deterministic = s.options.deterministic;
   if (s.options.numerics != "strict") {
     options.draws_random_numbers = facts.draws_random_numbers;
     if (facts.execution == ExecutionModel::kGridOfBlocks) options.most_window_elements = kWindowOfBlocks;
@@ -127,6 +131,8 @@ Refused split_reduction_stage(CompileState& s) {
   const TargetFacts& facts = s.device->target().facts();
   if (facts.execution == ExecutionModel::kGridOfBlocks) options.enough_values = facts.multiprocessors;
   split_reduction(*s.loops, s.schedule.refusals, options);
+  if (facts.execution == ExecutionModel::kGridOfBlocks)
+    split_scan(*s.loops, s.schedule.refusals, {.enough_rows = facts.multiprocessors / 2, .exact_only = options.exact_only});
   return {};
 }
 
@@ -282,7 +288,8 @@ const Stage kStages[] = {
     // Indices that were loaded from another buffer are expressions now, and their checks can be decided.
     {{"simplify_indices", Level::kLoop, "checks and selects that bounds decide are dropped"}, simplify_indices_stage},
     // With their producers inside, before layouts: pieces are buffers as any other.
-    {{"split_reduction", Level::kLoop, "long reductions to few values are cut into pieces"}, split_reduction_stage},
+    {{"split_reduction", Level::kLoop, "long reductions to few values are cut into pieces, for grids of blocks long scans of few rows too"},
+     split_reduction_stage},
     {{"decide_layouts", Level::kLoop, "every buffer gets its strides"}, decide_layouts_stage},
     {{"meet_required_strides", Level::kLoop, "extern calls get the strides that they demand"}, meet_required_strides_stage},
     {{"fuse", Level::kSchedule, "operations that share memory traffic become one kernel"}, fuse_stage},

@@ -102,7 +102,9 @@ DType accumulator_result_type(const Accumulator& a, int output) {
     case ReductionKind::kArgMin:
     case ReductionKind::kArgMax: return a.index_dtype;
     case ReductionKind::kMinWithIndex:
-    case ReductionKind::kMaxWithIndex: return output == 0 ? a.dtype : a.index_dtype;
+    case ReductionKind::kMaxWithIndex:
+    case ReductionKind::kSort:
+    case ReductionKind::kSortDescending: return output == 0 ? a.dtype : a.index_dtype;
     default: return a.dtype;
   }
 }

@@ -336,11 +336,27 @@ class TreeEmitter {
     statement.mode = at.mode;
     statement.is_scatter = member.kind == OperationKind::kScatter;
     statement.operands = {value};
+    // The block holds an axis that the scatter does not walk: each element once, not once for every lane.
+    if (statement.is_scatter && plan_.whole_axis && member.kept.empty()) statement.operands.push_back(is_first(plan_.whole_axis, member));
     statement.origin = origin_of_.at(member.operation);
     if (at.mode == ScatterMode::kStore && member.kind != OperationKind::kScatter) {
       scopes_.back().stored.push_back({at.buffer, statement.offset, value});
     }
     append(std::move(statement));
+  }
+
+  KernelValue is_first(Expr axis, const PlannedMember& member) {
+    Instr index;
+    index.op = Op::kIndexExpr;
+    index.dtype = DType::kInt64;
+    index.expr = axis;
+    Instr zero;
+    zero.op = Op::kConstant;
+    zero.dtype = DType::kInt64;
+    Instr equal;
+    equal.op = Op::kEq;
+    equal.dtype = DType::kInt64;
+    return compute(equal, {compute(index, {}, member.operation), compute(zero, {}, member.operation)}, member.operation);
   }
 
   // ---- reductions ----
@@ -355,6 +371,8 @@ class TreeEmitter {
       case ReductionKind::kArgMax:
       case ReductionKind::kMinWithIndex:
       case ReductionKind::kMaxWithIndex:
+      case ReductionKind::kSort:
+      case ReductionKind::kSortDescending:
         return member.body.yield_dtype(0) == DType::kBool ? DType::kUInt8 : compute_type(member.body.yield_dtype(0));
       default: return member.accumulate;
     }

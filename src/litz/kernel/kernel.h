@@ -68,7 +68,7 @@ struct Accumulator {
   ReductionKind kind = ReductionKind::kSum;
   DType dtype = DType::kFloat32;         // of the combined value
   DType index_dtype = DType::kInt64;     // of the index that kinds with an index carry
-  bool is_scan = false;                  // finished after every update
+  bool is_scan = false;                  // finished after every update; over lanes each lane gets what has come together up to it
   std::vector<const KernelLoop*> lanes;  // lane loops between init and finish: partial results are kept apart over them until finish
 };
 
@@ -76,9 +76,11 @@ struct KernelStatement {
   KernelOp kind = KernelOp::kCompute;
   KernelValue result = kNoKernelValue;  // kFinish of several values: result, result + 1, ...
   Instr instr;                          // kCompute, kLoad (dtype, number of the other value): op, dtype, attributes
-  std::vector<KernelValue> operands;    // kCompute: as the op's, kNoKernelValue where absent; kLoad: [predicate]; kStore, kUpdate: values
-  Memory memory;                        // kLoad, kStore
-  Expr offset;                          // kLoad, kStore: elements
+  std::vector<KernelValue>
+      operands;   // kCompute: as the op's, kNoKernelValue where absent; kLoad: [predicate]; kStore: value [predicate, of a
+                  // scatter]; kUpdate: values
+  Memory memory;  // kLoad, kStore
+  Expr offset;    // kLoad, kStore: elements
   ScatterMode mode = ScatterMode::kStore;  // kStore
   bool is_scatter = false;                 // kStore: what it does not meet stays, and it may meet an element again
   int accumulator = -1;                    // kInit, kUpdate, kFinish
@@ -103,10 +105,11 @@ struct KernelLoop {
   std::vector<KernelStatement> body;
 };
 
-/// Whether the extent is a known multiple of the step: the iterations of such a loop are all full.
+/// Whether the extent is a known multiple of the step: the iterations of such a loop are all full, and there are some (a loop that takes
+/// the whole axis at once is run even where the axis has no elements).
 inline bool is_multiple(Expr extent, int64_t step) {
   const auto known = extent.as_integer();
-  return known && *known % step == 0;
+  return known && *known > 0 && *known % step == 0;
 }
 
 struct KernelValueInfo {

@@ -4,7 +4,8 @@
 //
 //   outer i0 < 16, i1 < 512; local r0 < 768   ->   x < 8192 step 1; r < 768 step 1024, whole
 //
-// What the block cannot hold (scans, several kept local axes) stays a plain loop inside: slower, and as right.
+// A scan walks its axis as a reduction does. What the block cannot hold (several kept local axes) stays a plain loop inside: slower, and
+// as right.
 #include <algorithm>
 #include <bit>
 
@@ -18,6 +19,7 @@ constexpr int64_t kReductionElements = 2048;  // of a block that reduces
 constexpr int64_t kWideElements = 16384;      // of a block whose rows are read or written across
 constexpr int64_t kSectorRows = 16;           // 32 bytes of two-byte elements
 constexpr int64_t kTileSide = 32;
+constexpr int64_t kSortElements = 4096;  // of a block that sorts
 
 int64_t power_of_two_at_least(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, n)))); }
 
@@ -141,9 +143,8 @@ class LocalFlattener {
 
   void run() {
     for (PlannedMember& member : plan_.members) {
-      if (member.kind == OperationKind::kScan) continue;
-      if (member.kind == OperationKind::kReduction) sort_by_strides(member), flatten(member, member.reduced);
-      else if (member.reduced.empty()) flatten(member, member.kept);
+      if (member.kind == OperationKind::kReduction) sort_by_strides(member);
+      flatten(member, member.reduced.empty() ? member.kept : member.reduced);
     }
   }
 
@@ -189,7 +190,7 @@ Expr common_local_axis(const KernelPlan& plan) {
   for (const PlannedMember& m : plan.members) {
     if (m.kept.empty() && m.reduced.empty()) continue;
     const std::vector<Expr>& axes = m.kept.empty() ? m.reduced : m.kept;
-    if (m.kind == OperationKind::kScan || axes.size() != 1 || (!m.kept.empty() && !m.reduced.empty())) return {};
+    if (axes.size() != 1 || (!m.kept.empty() && !m.reduced.empty())) return {};
     if (common && axes[0] != common) return {};
     common = axes[0];
   }
@@ -247,6 +248,18 @@ struct ReductionBlock {
   int64_t x = 1, r = 1;
 };
 
+bool sorts(const PlannedMember& member) { return member.kind == OperationKind::kScan && is_sort(member.reduction); }
+
+/// The longest row that is sorted, as a block's size; 0: nothing is.
+int64_t sorted_row(const KernelPlan& plan) {
+  int64_t row = 0;
+  for (const PlannedMember& member : plan.members) {
+    for (Expr axis : member.reduced)
+      if (sorts(member)) row = std::max(row, power_of_two_at_least(estimate(axis.extent())));
+  }
+  return row;
+}
+
 /// Fewer rows than a memory sector holds would touch each sector several times.
 void widen_to_sectors(ReductionBlock& block) {
   if (block.r > kWideElements / 4) block.r = kWideElements / kSectorRows;
@@ -270,6 +283,7 @@ ReductionBlock reduction_block(const KernelPlan& plan, Expr r, const Walk& walk)
     while (block.x > kSectorRows && block.r < row && columns / block.x < 4 * plan.facts->multiprocessors) block.x /= 2, block.r *= 2;
     while (block.x * block.r < kWideElements && block.r < row && columns / block.x < 2 * plan.facts->multiprocessors) block.r *= 2;
   }
+  if (sorted_row(plan)) block = {std::clamp<int64_t>(kSortElements / row, 1, 64), row};
   if (!plan.blocks.empty()) block.x = std::min(block.x, power_of_two_at_least(estimate(plan.blocks[0].first.extent())));
   return block;
 }
@@ -301,14 +315,16 @@ void map_blocks(KernelPlan& plan) {
       return;
     }
   } else if (!plan.blocks.empty()) {
-    plan.blocks[0].second = static_cast<int>(std::min<int64_t>(128, power_of_two_at_least(estimate(plan.blocks[0].first.extent()))));
+    const int64_t most = sorted_row(plan) ? std::clamp<int64_t>(kSortElements / sorted_row(plan), 1, 128) : 128;
+    plan.blocks[0].second = static_cast<int>(std::min(most, power_of_two_at_least(estimate(plan.blocks[0].first.extent()))));
   }
   room = plan.blocks.empty() ? kReductionElements : std::max<int64_t>(room, 2 * kReductionElements / plan.blocks[0].second);
   for (PlannedNest& nest : plan.nests) {
-    const bool scans = std::ranges::any_of(nest.members, [](const PlannedMember* m) { return m->kind == OperationKind::kScan; });
-    if (nest.axes.empty() || scans) continue;
+    if (nest.axes.empty()) continue;
     nest.lane_axis = nest.axes.back();
-    nest.step = static_cast<int>(std::min(room, power_of_two_at_least(estimate(nest.lane_axis.extent()))));
+    const int64_t row = power_of_two_at_least(estimate(nest.lane_axis.extent()));
+    const bool takes_rows = std::ranges::any_of(nest.members, [](const PlannedMember* m) { return sorts(*m); });
+    nest.step = static_cast<int>(takes_rows ? row : std::min(room, row));
   }
 }
 

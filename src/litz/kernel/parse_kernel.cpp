@@ -310,6 +310,9 @@ class KernelParser {
     c.expect("=");
     s.operands = {value(c)};
     expect_type(c, "the value", element_type(s.memory), type_of(s.operands[0]));
+    if (!s.is_scatter || !c.accept("if")) return;
+    s.operands.push_back(value(c));
+    expect_type(c, "the predicate", DType::kBool, type_of(s.operands[1]));
   }
 
   /// "v0: f32<16>, v1: i64 = ..."; the first name has been read.

@@ -165,7 +165,10 @@ class KernelPrinter {
 
   void write_store(const KernelStatement& s) {
     static constexpr const char* kModes[] = {"", ".add", ".mul", ".min", ".max"};
-    line("{}{} {} = {}", s.is_scatter ? "scatter" : "store", kModes[static_cast<int>(s.mode)], memory(s), value(s.operands[0]));
+    std::string text =
+        fmt::format("{}{} {} = {}", s.is_scatter ? "scatter" : "store", kModes[static_cast<int>(s.mode)], memory(s), value(s.operands[0]));
+    if (s.operands.size() > 1) text += " if " + value(s.operands[1]);
+    line("{}", text);
   }
 
   void write_init(const Accumulator& a) {

@@ -152,7 +152,7 @@ class LaneAnnotator {
       if (s.kind == KernelOp::kFinish) {
         const Accumulator& a = kernel_.accumulators[s.accumulator];
         for (const KernelLoop* loop : accumulator_varies_[s.accumulator]) {
-          if (std::ranges::find(a.lanes, loop) == a.lanes.end()) varies.push_back(loop);
+          if (a.is_scan || std::ranges::find(a.lanes, loop) == a.lanes.end()) varies.push_back(loop);
         }
         for (int k = 0; k < accumulator_outputs(a); ++k) kernel_.values[s.result + k].varies = varies;
       } else {

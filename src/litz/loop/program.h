@@ -80,15 +80,18 @@ enum class ReductionKind : uint8_t {
   kMinWithIndex,
   kMaxWithIndex,
   kWelford,
-  kLogSumExp
+  kLogSumExp,
+  kSort,  // of scans alone: values and their logical indices in order; of equal ones the earlier first, NaN the largest
+  kSortDescending
 };
-constexpr int kReductionKinds = 13;
+constexpr int kReductionKinds = 15;
+constexpr bool is_sort(ReductionKind kind) { return kind == ReductionKind::kSort || kind == ReductionKind::kSortDescending; }
 
 /// How many values the body yields and how many buffers come out, the identity, and whether the order of combining matters:
 /// one exhaustive table in reduction.cpp.
 struct ReductionTraits {
   std::string_view name;
-  int inputs;  // arg-reductions: value and logical index
+  int inputs;  // arg-reductions and sorts: value and logical index
   /// kWelford: mean and m2 (sum of squared deviations); kMinWithIndex: value and index; kLogSumExp: the maximum (0 where it is
   /// infinite, so that nothing below is NaN without cause) and the sum of exp(value - that); a scan of it has one output, the
   /// logarithm of the running sum.
@@ -100,7 +103,7 @@ const ReductionTraits& reduction_traits(ReductionKind kind);
 std::string_view reduction_name(ReductionKind kind);
 std::optional<ReductionKind> parse_reduction(std::string_view name);
 /// The value that changes nothing. Checked: not every kind has one for every type (arg-reductions of an empty range raise in eager).
-/// Arg-reductions and kMinWithIndex: of their value; the index that goes with it is kNoIndex, which loses every tie.
+/// Arg-reductions, kMinWithIndex and sorts: of their value; the index that goes with it is kNoIndex, which loses every tie.
 Number reduction_identity(ReductionKind kind, DType dtype);
 constexpr int64_t kNoIndex = std::numeric_limits<int64_t>::max();
 /// Ties: the lower index wins in a reduction, the later one in a scan (as eager's cummax). NaN wins against every number, the

@@ -22,6 +22,8 @@ constexpr ReductionTraits kTraits[kReductionKinds] = {
     {"max_with_index", 2, 2, true, true},
     {"welford", 1, 2, true, false},
     {"log_sum_exp", 1, 2, true, false},
+    {"sort", 2, 2, false, true},
+    {"sort_descending", 2, 2, false, true},
 };
 
 Number lowest(DType dtype) {
@@ -61,10 +63,12 @@ Number reduction_identity(ReductionKind kind, DType dtype) {
     case ReductionKind::kAll: return number_in(dtype, 1);
     case ReductionKind::kMin:
     case ReductionKind::kArgMin:
-    case ReductionKind::kMinWithIndex: return highest(dtype);
+    case ReductionKind::kMinWithIndex:
+    case ReductionKind::kSort: return highest(dtype);
     case ReductionKind::kMax:
     case ReductionKind::kArgMax:
     case ReductionKind::kMaxWithIndex:
+    case ReductionKind::kSortDescending:
     case ReductionKind::kLogSumExp: return lowest(dtype);
   }
   LITZ_CHECK(false, "no such reduction");

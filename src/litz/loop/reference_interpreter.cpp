@@ -1,5 +1,6 @@
 #include "litz/loop/reference_interpreter.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "litz/loop/interpret.h"
@@ -89,6 +90,8 @@ class Accumulator {
       case ReductionKind::kArgMax:
       case ReductionKind::kMinWithIndex:
       case ReductionKind::kMaxWithIndex: keep_better(v, in[1].integer); break;
+      case ReductionKind::kSort:
+      case ReductionKind::kSortDescending: LITZ_CHECK(false, "sorts look at whole rows"); break;
       case ReductionKind::kWelford: {
         ++count_;
         double delta = v.real - mean_;
@@ -122,7 +125,9 @@ class Accumulator {
       case ReductionKind::kArgMin:
       case ReductionKind::kArgMax: return {scalar_of(DType::kInt64, index_)};
       case ReductionKind::kMinWithIndex:
-      case ReductionKind::kMaxWithIndex: return {best_, scalar_of(DType::kInt64, index_)};
+      case ReductionKind::kMaxWithIndex:
+      case ReductionKind::kSort:
+      case ReductionKind::kSortDescending: return {best_, scalar_of(DType::kInt64, index_)};
       case ReductionKind::kWelford: return {real(mean_), real(m2_)};
       case ReductionKind::kLogSumExp: {
         double shift = std::isinf(maximum_) ? 0 : maximum_;
@@ -301,14 +306,34 @@ class Machine {
     int64_t length = outer[op.scan_axis];
     outer[op.scan_axis] = std::min<int64_t>(length, 1);
     for_each_coordinate(outer, [&](const std::vector<int64_t>& start) {
-      Accumulator accumulator(op);
       std::vector<int64_t> at = start;
+      if (is_sort(op.reduction)) return sort_row(op, point, std::move(at), length);
+      Accumulator accumulator(op);
       for (int64_t k = 0; k < length; ++k) {
         at[op.scan_axis] = k;
         accumulator.add(yields_at(op, point, at));
         store(op, at, accumulator.finish());
       }
     });
+  }
+
+  void sort_row(const Operation& op, PointEvaluator& point, std::vector<int64_t> at, int64_t length) {
+    std::vector<std::vector<Scalar>> row;
+    for (int64_t k = 0; k < length; ++k) {
+      at[op.scan_axis] = k;
+      row.push_back(yields_at(op, point, at));
+    }
+    auto is_less = [&](const Scalar& a, const Scalar& b) {
+      const bool a_nan = std::isnan(a.real), b_nan = std::isnan(b.real);
+      return a_nan || b_nan ? b_nan && !a_nan : evaluate(Op::kLt, op.accumulate, std::array{a, b}).integer != 0;
+    };
+    std::ranges::stable_sort(row, [&](const std::vector<Scalar>& a, const std::vector<Scalar>& b) {
+      return op.reduction == ReductionKind::kSort ? is_less(a[0], b[0]) : is_less(b[0], a[0]);
+    });
+    for (int64_t k = 0; k < length; ++k) {
+      at[op.scan_axis] = k;
+      store(op, at, row[static_cast<size_t>(k)]);
+    }
   }
 
   void run_scatter(const Operation& op, std::span<const int64_t> extents) {

@@ -79,6 +79,7 @@ class Verifier {
       expected = static_cast<size_t>(traits.inputs);
       size_t outputs = is_log_scan ? 1 : static_cast<size_t>(traits.outputs);
       LITZ_CHECK(op.outputs.size() == outputs, "op {}: {} outputs, {} gives {}", op.name, op.outputs.size(), traits.name, outputs);
+      LITZ_CHECK(op.kind == OperationKind::kScan || !is_sort(op.reduction), "op {}: a {} that is no scan", op.name, traits.name);
     }
     LITZ_CHECK(op.body.yields.size() == expected, "op {}: the body yields {} values, expected {}", op.name, op.body.yields.size(),
                expected);

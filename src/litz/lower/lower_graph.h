@@ -20,6 +20,13 @@ struct LoweringOptions {
   bool draws_random_numbers = false;
   /// Convolutions that take each channel by itself become loops if their window has at most that many elements.
   int64_t most_window_elements = 0;
+  /// Several blocks may write one element at a time: elements are combined by atomic instructions, where the device has such that treat
+  /// every value as eager does.
+  bool scatters_by_atomics = false;
+  /// No result may depend on which of several writers comes first.
+  bool is_deterministic = false;
+  /// Sorts of rows with at most that many elements, of at most that many bytes each, become loops.
+  int64_t most_sorted_elements = 0, most_sorted_bytes = 4;
 };
 
 /// Unsupported: the whole graph is not taken (it writes a tensor in a way that loop IR does not express).

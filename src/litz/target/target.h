@@ -27,6 +27,7 @@ struct TargetFacts {
   int64_t shared_bytes = 0;  // kGridOfBlocks: scratch of one block
   bool has_atomics = false;
   bool draws_random_numbers = false;  // generated code may draw numbers of its own, which are not eager's
+  int64_t sorted_elements = 0;        // of rows that generated code sorts, at most
   int64_t matrix_row_bytes = 1;       // matrix products whose rows are no multiple of it take slow paths of the library
 };
 

@@ -133,6 +133,7 @@ void KernelWriter::write_store(const KernelStatement& s) {
   const DType dtype = s.memory.is_scratch ? kernel_.scratch[s.memory.index].dtype : kernel_.parameters[s.memory.index].dtype;
   const bool vector = lanes_ > 1;
   const KernelValue stored = s.operands[0];
+  LITZ_CHECK(s.operands.size() == 1, "{}: a scatter with a predicate is for blocks", kernel_.name);
   const std::string base = pointer(s.memory);
   const char* element = cpp_element_type(dtype);
   std::string to = fmt::format("{} + {}", base, index_.scalar(s.offset)), cast;
@@ -268,6 +269,8 @@ std::string KernelWriter::accumulator_type(int accumulator) const {
     case ReductionKind::kMaxWithIndex: return extreme(true);
     case ReductionKind::kWelford: return plain("Welford");
     case ReductionKind::kLogSumExp: return plain("LogSumExp");
+    case ReductionKind::kSort:
+    case ReductionKind::kSortDescending: LITZ_CHECK(false, "{}: sorts are the framework's on this device", kernel_.name);
   }
   return {};
 }

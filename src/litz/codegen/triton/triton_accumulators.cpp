@@ -31,10 +31,16 @@ std::string TritonWriter::identity(const Accumulator& a) const {
   return python_literal(reduction_identity(kind, a.dtype), a.dtype);
 }
 
+std::string TritonWriter::no_index(const Accumulator& a) {
+  return fmt::format("{}", a.index_dtype == DType::kInt32 ? int64_t{INT32_MAX} : kNoIndex);
+}
+
 std::string TritonWriter::shape_of(const Accumulator& a, int accumulator, int64_t at_once, std::string_view last) const {
   std::vector<std::string> sizes(static_cast<size_t>(rank_), "1");
-  for (const KernelLoop* loop : accumulators_[accumulator].lanes_at_init)
-    sizes[dimension_.at(loop)] = block_names_.contains(loop) ? block_name(*loop) : "1";
+  const Loops& own = kernel_.accumulators[accumulator].lanes;
+  for (const KernelLoop* loop : accumulators_[accumulator].varies) {
+    if (std::ranges::find(own, loop) == own.end() && block_names_.contains(loop)) sizes[dimension_.at(loop)] = block_name(*loop);
+  }
   for (const KernelLoop* loop : a.lanes) sizes[dimension_.at(loop)] = fmt::format("{}", loop->step.integer() / at_once);
   if (!last.empty()) sizes.emplace_back(last);
   std::string text;
@@ -46,6 +52,7 @@ void TritonWriter::write_init(const KernelStatement& s) {
   if (is_product(s.accumulator)) return line("{} = tl.zeros([YBLOCK, XBLOCK], tl.float32)", kernel_.accumulators[s.accumulator].name);
   if (accumulators_[s.accumulator].is_direct) return;
   const Accumulator& a = kernel_.accumulators[s.accumulator];
+  if (scans_lanes(a)) return write_scan_init(s);
   if (const ExpSum* e = exp_sum_of(s.accumulator)) {
     if (e->sum == s.accumulator) return;
     const std::string lanes = shape_of(a, s.accumulator, e->at_once);
@@ -60,31 +67,31 @@ void TritonWriter::write_init(const KernelStatement& s) {
   }
   line("{} = tl.full({}, {}, {})", a.name, shape, identity(a), type);
   if (a.kind == ReductionKind::kLogSumExp) line("{}_sum = tl.full({}, 0.0, {})", a.name, shape, type);
-  if (has_index(a.kind))
-    line("{}_index = tl.full({}, {}, {})", a.name, shape,
-         python_literal(Number::of(a.index_dtype == DType::kInt32 ? int64_t{INT32_MAX} : kNoIndex), a.index_dtype),
-         triton_type(a.index_dtype));
+  if (has_index(a.kind)) line("{}_index = tl.full({}, {}, {})", a.name, shape, no_index(a), triton_type(a.index_dtype));
+}
+
+std::string TritonWriter::live(const KernelStatement& s, KernelValue v, const std::string& other, DType dtype, bool whole_shape) const {
+  const Accumulator& a = kernel_.accumulators[s.accumulator];
+  const std::string mask = mask_of(a.lanes);
+  std::string text = operand(v);
+  if (!mask.empty()) text = fmt::format("tl.where({}, {}, tl.full([], {}, {}))", mask, text, other, triton_type(dtype));
+  const auto& varies = kernel_.values[v].varies;
+  const bool has_lanes =
+      std::ranges::all_of(a.lanes, [&](const KernelLoop* loop) { return std::ranges::find(varies, loop) != varies.end(); });
+  if (whole_shape || (mask.empty() && !has_lanes)) text = fmt::format("tl.broadcast_to({}, {})", text, shape_of(a, s.accumulator));
+  return text;
 }
 
 void TritonWriter::write_update(const KernelStatement& s) {
   if (const ExpSum* e = exp_sum_of(s.accumulator)) return write_exp_sum_update(*e);
   const Accumulator& a = kernel_.accumulators[s.accumulator];
+  if (scans_lanes(a)) return write_scan_update(s);
   const ReductionKind kind = kind_of(a);
   const bool direct = accumulators_[s.accumulator].is_direct;
-  const std::string shape = shape_of(a, s.accumulator);
   const std::string mask = mask_of(a.lanes);
-  auto live = [&](KernelValue v, const std::string& other, DType dtype, bool whole_shape) {
-    std::string text = operand(v);
-    if (!mask.empty()) text = fmt::format("tl.where({}, {}, tl.full([], {}, {}))", mask, text, other, triton_type(dtype));
-    const auto& varies = kernel_.values[v].varies;
-    const bool has_lanes =
-        std::ranges::all_of(a.lanes, [&](const KernelLoop* loop) { return std::ranges::find(varies, loop) != varies.end(); });
-    if (whole_shape || (mask.empty() && !has_lanes)) text = fmt::format("tl.broadcast_to({}, {})", text, shape);
-    return text;
-  };
   if (has_index(kind)) {
-    const std::string none = fmt::format("{}", a.index_dtype == DType::kInt32 ? int64_t{INT32_MAX} : kNoIndex);
-    const std::string value = live(s.operands[0], identity(a), a.dtype, true), index = live(s.operands[1], none, a.index_dtype, true);
+    const std::string value = live(s, s.operands[0], identity(a), a.dtype, true);
+    const std::string index = live(s, s.operands[1], no_index(a), a.index_dtype, true);
     const char* step = a.is_scan ? (is_minimum(kind) ? "scan_min" : "scan_max") : (is_minimum(kind) ? "better_min" : "better_max");
     if (direct) {
       line("{} = {}", a.name, value);
@@ -95,7 +102,7 @@ void TritonWriter::write_update(const KernelStatement& s) {
     return;
   }
   if (kind == ReductionKind::kWelford) {
-    const std::string value = live(s.operands[0], "0.0", a.dtype, true);
+    const std::string value = live(s, s.operands[0], "0.0", a.dtype, true);
     if (direct) {
       line("{}_mean = {}", a.name, value);
       line("{0}_m2 = tl.zeros_like({0}_mean)", a.name);
@@ -110,7 +117,7 @@ void TritonWriter::write_update(const KernelStatement& s) {
     }
     return;
   }
-  const std::string value = live(s.operands[0], identity(a), a.dtype, false);
+  const std::string value = live(s, s.operands[0], identity(a), a.dtype, false);
   if (direct) {
     line("{} = {}", a.name, value);
     return;
@@ -146,6 +153,7 @@ void TritonWriter::write_finish(const KernelStatement& s) {
   const Accumulator& a = kernel_.accumulators[s.accumulator];
   if (is_product(s.accumulator))
     return define(s.result, has_descriptors() && tile_->pieces > 1 ? fmt::format("{}_{}", a.name, piece_) : a.name);
+  if (scans_lanes(a)) return write_scan_finish(s);
   const ReductionKind kind = kind_of(a);
   const bool direct = accumulators_[s.accumulator].is_direct;
   auto first_dimension = [&] { return a.lanes.empty() ? -1 : dimension_.at(a.lanes[0]); };

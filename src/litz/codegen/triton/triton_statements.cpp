@@ -99,10 +99,9 @@ void TritonWriter::write_load(const KernelStatement& s) {
 void TritonWriter::write_store(const KernelStatement& s) {
   const KernelValue value = s.operands[0];
   Loops loops = loops_of(s.offset);
-  // A scatter's elements are combined once for each iteration of the loops that the value varies over, not once for each place.
-  if (s.is_scatter) add(loops, kernel_.values[value].varies);
+  if (s.is_scatter) add(loops, open_lanes_);  // an element for each iteration, not for each place
   const std::string place = address(s.memory, s.offset, loops);
-  std::string mask = mask_of(loops);
+  std::string mask = mask_of(loops, s.operands.size() > 1 ? s.operands[1] : kNoKernelValue);
   if (!mask.empty()) mask = ", mask=" + mask;
   const char* atomic = s.mode == ScatterMode::kAdd   ? "atomic_add"
                        : s.mode == ScatterMode::kMin ? "atomic_min"

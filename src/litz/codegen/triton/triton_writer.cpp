@@ -42,14 +42,19 @@ std::string TritonWriter::refusal() const {
   for (const KernelValueInfo& v : kernel_.values) see(v.dtype);
   for (const KernelParameter& p : kernel_.parameters) see(p.dtype);
   for_each_statement(kernel_.body, [&](const KernelStatement& s) {
-    if (s.kind == KernelOp::kCompute && s.instr.op == Op::kDigamma)
-      reason = fmt::format("{}: there is no {} on this device", kernel_.name, op_text(s.instr.op));
     if (!tile_ && s.kind == KernelOp::kLoop && s.loop->is_parallel && !s.loop->has_lanes)
       reason = fmt::format("{}: the parallel loop over {} has no block", kernel_.name, to_string(s.loop->axis));
     if (s.kind == KernelOp::kStore && !s.memory.is_scratch && s.mode == ScatterMode::kMul &&
         kernel_.parameters[s.memory.index].dtype == DType::kBool)
       reason = fmt::format("{}: no scatter of products of truth values", kernel_.name);
   });
+  for (size_t k = 0; k < kernel_.accumulators.size(); ++k) {
+    const Accumulator& a = kernel_.accumulators[k];
+    if (!is_sort(a.kind)) continue;
+    const bool is_whole_row = scans_lanes(a) && a.lanes[0]->is_whole && !has_carry(static_cast<int>(k));
+    if (!is_whole_row || dimension_.at(a.lanes[0]) != rank_ - 1)
+      reason = fmt::format("{}: {} sorts rows that do not lie along the last dimension of a block", kernel_.name, a.name);
+  }
   if (!no_descriptors_.empty()) reason = fmt::format("{}: no tensor descriptors: {}", kernel_.name, no_descriptors_);
   if (!kernel_.scratch.empty())
     reason = fmt::format("{}: members pass '{}' on in a way that a block cannot hold", kernel_.name, kernel_.scratch[0].name);
@@ -74,13 +79,12 @@ void TritonWriter::plan() {
 
 void TritonWriter::plan_body(const std::vector<KernelStatement>& body, Loops& lanes, Loops& loops) {
   for (const KernelStatement& s : body) {
-    if (s.kind == KernelOp::kInit) {
-      accumulators_[s.accumulator].lanes_at_init = lanes;
-      accumulators_[s.accumulator].loops_at_init = loops;
-    }
+    if (s.kind == KernelOp::kInit) { accumulators_[s.accumulator].loops_at_init = loops; }
+    if (s.kind == KernelOp::kFinish) accumulators_[s.accumulator].varies = kernel_.values[s.result].varies;
     if (s.kind == KernelOp::kUpdate) {
       AccumulatorPlan& a = accumulators_[s.accumulator];
-      a.is_direct &= loops == a.loops_at_init && !kernel_.accumulators[s.accumulator].is_scan;
+      a.is_in_own_loop &= loops == a.loops_at_init;
+      a.is_direct = a.is_in_own_loop && !kernel_.accumulators[s.accumulator].is_scan;
     }
     if (s.kind != KernelOp::kLoop) continue;
     const KernelLoop& loop = *s.loop;
@@ -110,6 +114,7 @@ std::string TritonWriter::run() {
   line("import litz_triton_ops as lt\n\n");
   write_head();
   ++depth_;
+  if (kernel_.body.empty()) line("pass");
   write_grid();
   --depth_;
   write_launch();
@@ -189,6 +194,7 @@ void TritonWriter::open_lanes(const KernelLoop& loop, const std::string& name, c
   block_names_[&loop] = block;
   names_[&loop] = name;
   lane_axis_[loop.axis] = &loop;
+  open_lanes_.push_back(&loop);
   const std::string range = fmt::format("tl.arange(0, {}){}", block_names_[&loop], slice(dimension_.at(&loop)));
   line("{} = {}{}", name, start.empty() ? "" : start + " + ", is_wide_ && start.empty() ? fmt::format("({}).to(tl.int64)", range) : range);
   index_.bind(loop.axis, name);
@@ -250,6 +256,7 @@ void TritonWriter::write_loop(const KernelLoop& loop) {
     const std::string name = fmt::format("k{}", next_loop_++);
     line("for {} in range(0, {}):", is_wide_ ? name + "_step" : name, index_.text(loop.extent));
     index_.bind(loop.axis, name);
+    lane_axis_.erase(loop.axis);
     ++depth_;
     if (is_wide_) line("{0} = tl.cast({0}_step, tl.int64)", name);
     write_body(loop.body);
@@ -264,12 +271,14 @@ void TritonWriter::write_loop(const KernelLoop& loop) {
   if (loop.is_whole) {
     open_lanes(loop, name, "");
     write_body(loop.body);
+    open_lanes_.pop_back();
     return;
   }
   line("for {}_start in range(0, {}, {}BLOCK):", name, index_.text(loop.extent), block);
   ++depth_;
   open_lanes(loop, name, is_wide_ ? fmt::format("tl.cast({}_start, tl.int64)", name) : name + "_start");
   write_body(loop.body);
+  open_lanes_.pop_back();
   --depth_;
 }
 

@@ -103,11 +103,22 @@ class TritonWriter {
   const ExpSum* exp_sum_of(int accumulator) const;
   void write_exp_sum_update(const ExpSum& e);
 
+  // triton_scans.cpp: running totals over the lanes of a block
+  static bool scans_lanes(const Accumulator& a) { return a.is_scan && !a.lanes.empty(); }
+  /// Whether an earlier block of the row hands on what it came to.
+  bool has_carry(int accumulator) const { return !accumulators_[accumulator].is_in_own_loop; }
+  void write_scan_init(const KernelStatement& s);
+  void write_scan_update(const KernelStatement& s);
+  void write_scan_finish(const KernelStatement& s);
+
   // triton_accumulators.cpp
   void write_init(const KernelStatement& s);
   void write_update(const KernelStatement& s);
   void write_finish(const KernelStatement& s);
   std::string identity(const Accumulator& a) const;
+  static std::string no_index(const Accumulator& a);
+  /// The value where the accumulator's lanes lie inside their loops, `other` elsewhere; `whole_shape`: with all of the state's dimensions.
+  std::string live(const KernelStatement& s, KernelValue v, const std::string& other, DType dtype, bool whole_shape) const;
   /// Of its state, or with `at_once` values in a lane; `last`: one more dimension.
   std::string shape_of(const Accumulator& a, int accumulator, int64_t at_once = 1, std::string_view last = "") const;
   std::string reduced(const Accumulator& a, const std::string& function, std::string value) const;
@@ -133,10 +144,12 @@ class TritonWriter {
   std::unordered_map<const KernelLoop*, int> dimension_;
   std::unordered_map<const KernelLoop*, std::string> block_names_, names_;
   std::unordered_map<Expr, const KernelLoop*> lane_axis_;
+  Loops open_lanes_;  // around the statement that is written
   std::unordered_map<Expr, KernelValue> bound_;
   struct AccumulatorPlan {
-    Loops lanes_at_init, loops_at_init;
-    bool is_direct = true;  // one update, in no loop of its own: the state is the value
+    Loops varies, loops_at_init;  // loops with lanes over which what it gives varies; loops around it
+    bool is_in_own_loop = true;   // updated where it was begun, in no loop between
+    bool is_direct = true;        // that, and no scan: the state is the value
   };
   std::vector<AccumulatorPlan> accumulators_;
   std::vector<ExpSum> exp_sums_;
