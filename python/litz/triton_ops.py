@@ -127,9 +127,18 @@ def signbit(a):
 
 
 @triton.jit
+def neg(a):
+    """Triton's own minus is 0 - a, which makes 0.0 of 0.0."""
+    if a.dtype.is_floating():
+        return a * -1.0
+    else:
+        return -a
+
+
+@triton.jit
 def copysign(a, b):
     magnitude = tl.abs(a)
-    return tl.where(signbit(b), -magnitude, magnitude)
+    return tl.where(signbit(b), neg(magnitude), magnitude)
 
 
 @triton.jit
@@ -371,7 +380,8 @@ def digamma(a):
     series = 1.0 / 132 - z * (691.0 / 32760 - z / 12)
     series = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * series))))
     result = tl.where(x == float("inf"), x, result + tl.log(y) - 0.5 / y - series)
-    return tl.where(x == 0, copysign(tl.full([], float("inf"), tl.float64), -x), result).to(a.dtype)
+    pole = tl.where(signbit(x), float("inf"), float("-inf"))
+    return tl.where(x == 0, pole, result).to(a.dtype)
 
 
 @triton.jit

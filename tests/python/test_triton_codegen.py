@@ -200,6 +200,7 @@ PROGRAMS = {
     "cummax_of_integers": (lambda x: x.cummax(0), lambda: (r(90, 7, dtype=torch.int32),)),
     "logcumsumexp": (lambda x: x.logcumsumexp(-1), lambda: (edge_rows(70),)),
     "softmax_and_cumsum": (lambda x: torch.softmax(x, -1).cumsum(-1), lambda: (r(6, 200),)),
+    "negative_zeros": (lambda x, y: (1 / -x, 1 / torch.copysign(x, y)), lambda: (ZEROS[0].repeat(2), torch.cat([ZEROS[1], -ZEROS[1] - 1]))),
     "scans_of_one_element": (scans_of_one_element, lambda: (r(12, 40),)),
     "norms_of_one_element": (norms_of_one_element, lambda: (r(12, 40),)),
     "scan_of_what_was_stored": (scan_of_what_was_stored, lambda: (r(6, 17), r(6, 17))),
@@ -256,7 +257,7 @@ LIBRARY_PROGRAMS = {
     "cummax_in_pieces": (lambda x: (*x.cummax(-1), *x.cummin(-1)), lambda: (ties(5, 8500),)),
     "cummax_in_blocks": (lambda x: (*x.cummax(-1), *x.cummin(-1)), lambda: (ties(70, 8500),)),
     "logcumsumexp_in_blocks": (lambda x: x.logcumsumexp(-1), lambda: (edge_rows(9001),)),
-    "sort_long_rows": (lambda x: x.sort(dim=1, stable=True), lambda: (ties(2, 1000, 3),)),
+    "sort_long_rows": (lambda x: x.sort(dim=1, stable=True), lambda: (ties(2, 500, 3),)),
     "floor_division_float64": (lambda x, y: torch.div(x, y, rounding_mode="floor"), lambda: (EDGES.repeat(8), EDGES.repeat_interleave(8))),
 }
 

@@ -129,7 +129,11 @@ Refused split_reduction_stage(CompileState& s) {
   SplitOptions options;
   options.exact_only = s.options.numerics == "strict";
   const TargetFacts& facts = s.device->target().facts();
-  if (facts.execution == ExecutionModel::kGridOfBlocks) options.enough_values = facts.multiprocessors;
+  if (facts.execution == ExecutionModel::kGridOfBlocks) {
+    options.enough_values = facts.multiprocessors;
+    options.most_pieces = options.enough_pieces = 4 * facts.multiprocessors;
+    options.piece_elements = 1 << 12;
+  }
   split_reduction(*s.loops, s.schedule.refusals, options);
   if (facts.execution == ExecutionModel::kGridOfBlocks)
     split_scan(*s.loops, s.schedule.refusals, {.enough_rows = facts.multiprocessors / 2, .exact_only = options.exact_only});

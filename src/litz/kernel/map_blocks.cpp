@@ -19,7 +19,7 @@ constexpr int64_t kReductionElements = 2048;  // of a block that reduces
 constexpr int64_t kWideElements = 16384;      // of a block whose rows are read or written across
 constexpr int64_t kSectorRows = 16;           // 32 bytes of two-byte elements
 constexpr int64_t kTileSide = 32;
-constexpr int64_t kSortElements = 4096;  // of a block that sorts
+constexpr int64_t kSortElements = 1024;  // of a block that sorts
 
 int64_t power_of_two_at_least(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, n)))); }
 

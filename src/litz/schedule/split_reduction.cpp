@@ -69,7 +69,8 @@ class Splitter {
       return std::nullopt;
     }
     const Expr extent = op.axes[static_cast<size_t>(longest)].extent();
-    const int64_t wanted = std::min({options_.most_pieces, elements / options_.piece_elements, hint(extent)});
+    const int64_t shared = options_.enough_pieces ? std::max<int64_t>(2, options_.enough_pieces / values) : options_.most_pieces;
+    const int64_t wanted = std::min({options_.most_pieces, shared, elements / options_.piece_elements, hint(extent)});
     if (wanted < 2) return std::nullopt;
     Cut cut{longest, wanted, {}, false};
     if (extent.is_integer())

@@ -17,6 +17,7 @@ namespace litz {
 struct SplitOptions {
   int64_t enough_values = 4;         // independent iterations from which no split is needed
   int64_t most_pieces = 64;          // per value
+  int64_t enough_pieces = 0;         // of all values together: no more than that many, if given, or two per value
   int64_t piece_elements = 1 << 14;  // least work of a piece; shorter rows than two are left
   bool exact_only = false;           // only reductions that give the same bits in any order
 };

@@ -216,7 +216,6 @@ std::string TritonWriter::compute_text(const KernelStatement& s) const {
     case Op::kSub: return infix(is_bool ? "^" : "-");
     case Op::kMul: return infix(is_bool ? "&" : "*");
     case Op::kFma: return call("tl.fma");
-    case Op::kNeg: return fmt::format("-{}", at(0));
     case Op::kAbs: return dtype_category(dtype) == DTypeCategory::kUnsigned || is_bool ? at(0) : call("tl.abs");
     case Op::kMinimum: return is_bool ? infix("&") : extremum_text(s, false);
     case Op::kMaximum: return is_bool ? infix("|") : extremum_text(s, true);

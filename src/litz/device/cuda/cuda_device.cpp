@@ -28,7 +28,7 @@ class CudaTarget : public Target {
     facts_.max_grid[1] = facts_.max_grid[2] = 65535;
     facts_.has_atomics = true;
     facts_.draws_random_numbers = true;
-    facts_.sorted_elements = 1024;
+    facts_.sorted_elements = 512;
     facts_.matrix_row_bytes = 16;
   }
   std::string_view device_type() const override { return "cuda"; }
