@@ -149,6 +149,20 @@ TEST(SplitReduction, WhatNeedsNoSplitOrMayNotBeSplitIsLeft) {
   EXPECT_NE(refusals[0].reason.find("the order of combining must be eager's"), std::string::npos);
   EXPECT_TRUE(is_split(text_of(kSum, "i64", "40", "aten.sum.dim_IntList(%x, None) -> i64[]", 1), strict));
   EXPECT_FALSE(is_split(text_of(kSum, "f32", "8, 40", "aten.sum.dim_IntList(%x, [1]) -> f32[8]", 1), small(4)));  // enough rows
+  SplitOptions long_ones = small(4);
+  long_ones.least_elements = 41;
+  EXPECT_FALSE(is_split(sum, long_ones));
+}
+
+TEST(SplitReduction, RowsShareTheirPieces) {
+  auto graph = parse_graph(text_of(kSum, "f32", "8, 40", "aten.sum.dim_IntList(%x, [1]) -> f32[8]", 1));
+  auto program = lower_graph(*graph);
+  SplitOptions options = small(20);
+  options.enough_values = 16;
+  options.enough_pieces = 32;
+  std::vector<Refusal> refusals;
+  ASSERT_TRUE(split_reduction(**program, refusals, options));
+  EXPECT_EQ((*program)->operations[0]->outputs[0]->sizes[1].integer(), 4);  // 32 / 8
 }
 
 }  // namespace

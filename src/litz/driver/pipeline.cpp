@@ -133,6 +133,7 @@ Refused split_reduction_stage(CompileState& s) {
     options.enough_values = facts.multiprocessors;
     options.most_pieces = options.enough_pieces = 4 * facts.multiprocessors;
     options.piece_elements = 1 << 12;
+    options.least_elements = 1 << 15;  // below, a second kernel costs more than it brings
   }
   split_reduction(*s.loops, s.schedule.refusals, options);
   if (facts.execution == ExecutionModel::kGridOfBlocks)

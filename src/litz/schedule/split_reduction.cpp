@@ -59,7 +59,8 @@ class Splitter {
       elements *= std::max<int64_t>(1, extent);
       if (longest < 0 || extent > hint(op.axes[static_cast<size_t>(longest)].extent())) longest = d;
     }
-    if (longest < 0 || values >= options_.enough_values || elements < 2 * options_.piece_elements) return std::nullopt;
+    const int64_t least = std::max(options_.least_elements, 2 * options_.piece_elements);
+    if (longest < 0 || values >= options_.enough_values || elements < least) return std::nullopt;
     if (options_.exact_only && !reduction_traits(op.reduction).is_exact && is_floating(op.accumulate)) {
       refuse(op, fmt::format("{} values of {} elements each, but the order of combining must be eager's", values, elements));
       return std::nullopt;

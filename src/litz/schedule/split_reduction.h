@@ -19,6 +19,7 @@ struct SplitOptions {
   int64_t most_pieces = 64;          // per value
   int64_t enough_pieces = 0;         // of all values together: no more than that many, if given, or two per value
   int64_t piece_elements = 1 << 14;  // least work of a piece; shorter rows than two are left
+  int64_t least_elements = 0;        // rows shorter than that are left too
   bool exact_only = false;           // only reductions that give the same bits in any order
 };
 

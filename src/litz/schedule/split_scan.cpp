@@ -44,7 +44,7 @@ class ScanSplitter {
     }
     const Expr extent = scanned(op).extent();
     const int64_t elements = hint(extent);
-    if (rows >= options_.enough_rows || elements < 4 * options_.piece_elements) return 1;
+    if (rows >= options_.enough_rows || elements < 8 * options_.piece_elements) return 1;
     auto refuse = [&](std::string_view reason) {
       refusals_.push_back(
           {"split_scan", op.name, op.outputs[0]->name, fmt::format("{} rows of {} elements, but {}", rows, elements, reason)});

@@ -16,7 +16,7 @@ namespace litz {
 struct ScanSplitOptions {
   int64_t enough_rows = 4;        // rows from which no split is needed
   int64_t most_pieces = 1024;     // per row
-  int64_t piece_elements = 2048;  // least work of a piece; rows shorter than four are left
+  int64_t piece_elements = 2048;  // least work of a piece; rows shorter than eight are left
   bool exact_only = false;
 };
 

@@ -52,7 +52,8 @@ std::string TritonWriter::refusal() const {
     const Accumulator& a = kernel_.accumulators[k];
     if (!is_sort(a.kind)) continue;
     const bool is_whole_row = scans_lanes(a) && a.lanes[0]->is_whole && !has_carry(static_cast<int>(k));
-    if (!is_whole_row || dimension_.at(a.lanes[0]) != rank_ - 1)
+    const auto dimension = is_whole_row ? dimension_.find(a.lanes[0]) : dimension_.end();
+    if (dimension == dimension_.end() || dimension->second != rank_ - 1)
       reason = fmt::format("{}: {} sorts rows that do not lie along the last dimension of a block", kernel_.name, a.name);
   }
   if (!no_descriptors_.empty()) reason = fmt::format("{}: no tensor descriptors: {}", kernel_.name, no_descriptors_);
