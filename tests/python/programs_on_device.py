@@ -14,9 +14,9 @@ import torch
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import litz  # noqa: E402
-from test_triton_codegen import EXPECTED, LIBRARY_PROGRAMS, PROGRAMS  # noqa: E402
+from test_triton_codegen import EXPECTED, LIBRARY_PROGRAMS, PROGRAMS, SORTS  # noqa: E402
 
-ALL = {**PROGRAMS, **LIBRARY_PROGRAMS}
+ALL = {**PROGRAMS, **SORTS, **LIBRARY_PROGRAMS}
 
 try:
     torch._dynamo.register_backend(litz.backend_entry, name="litz")
