@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "litz/loop/reference_interpreter.h"
 #include "litz/lower/lower_graph.h"
 #include "litz/schedule/split_reduction.h"
+#include "tied_values.h"
 
 namespace litz {
 namespace {
@@ -14,20 +14,6 @@ namespace {
 constexpr const char* kSum = "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
 constexpr const char* kVariance =
     "aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)";
-
-HostTensor values(DType dtype, std::vector<int64_t> sizes, uint64_t seed, bool has_specials) {
-  HostTensor t = HostTensor::zeros(dtype, std::move(sizes));
-  uint64_t state = seed * 2654435761u + 1;
-  for_each_coordinate(t.sizes, [&](const std::vector<int64_t>& at) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    const auto draw = static_cast<int64_t>(state >> 33) % 17 - 8;  // few values: many ties
-    double value = static_cast<double>(draw) / 4;
-    if (has_specials && draw == 7) value = std::numeric_limits<double>::quiet_NaN();
-    if (has_specials && draw == -8) value = -std::numeric_limits<double>::infinity();
-    t.set(at, is_floating(dtype) ? scalar_of(dtype, value) : scalar_of(dtype, draw));
-  });
-  return t;
-}
 
 std::string text_of(const std::string& schema, const std::string& type, const std::string& sizes, const std::string& call, int results) {
   std::string outputs = "%y";
@@ -56,7 +42,7 @@ void check(const std::string& text, DType dtype, std::vector<int64_t> sizes, dou
   ReferenceInputs inputs;
   for (const auto& parameter : (*program)->parameters) {
     if (std::holds_alternative<Expr>(parameter)) inputs.parameters.emplace_back(sizes[0]);
-    else inputs.parameters.emplace_back(values(dtype, sizes, 3, has_specials));
+    else inputs.parameters.emplace_back(tied_values(dtype, sizes, has_specials));
   }
   const ReferenceOutputs expected = run_reference(**program, inputs);
   std::vector<Refusal> refusals;

@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "litz/loop/reference_interpreter.h"
 #include "litz/lower/lower_graph.h"
 #include "litz/schedule/split_scan.h"
+#include "tied_values.h"
 
 namespace litz {
 namespace {
@@ -17,20 +17,6 @@ struct Scan {
   double tolerance;
   bool has_specials;
 };
-
-HostTensor values(DType dtype, std::vector<int64_t> sizes, bool has_specials) {
-  HostTensor t = HostTensor::zeros(dtype, std::move(sizes));
-  uint64_t state = 12345;
-  for_each_coordinate(t.sizes, [&](const std::vector<int64_t>& at) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    const auto draw = static_cast<int64_t>(state >> 33) % 17 - 8;  // few values: many ties
-    double value = static_cast<double>(draw) / 4;
-    if (has_specials && draw == 7) value = std::numeric_limits<double>::quiet_NaN();
-    if (has_specials && draw == -8) value = -std::numeric_limits<double>::infinity();
-    t.set(at, is_floating(dtype) ? scalar_of(dtype, value) : scalar_of(dtype, draw));
-  });
-  return t;
-}
 
 std::string text_of(const Scan& scan, const std::string& sizes, int dim, const std::string& symbols = "") {
   const std::string op = scan.op;
@@ -59,7 +45,7 @@ void check(const Scan& scan, const std::string& text, const std::vector<int64_t>
   ReferenceInputs inputs;
   for (const auto& parameter : program->parameters) {
     if (std::holds_alternative<Expr>(parameter)) inputs.parameters.emplace_back(sizes[0]);
-    else inputs.parameters.emplace_back(values(scan.dtype, sizes, scan.has_specials));
+    else inputs.parameters.emplace_back(tied_values(scan.dtype, sizes, scan.has_specials));
   }
   const ReferenceOutputs expected = run_reference(*program, inputs);
   std::vector<Refusal> refusals;

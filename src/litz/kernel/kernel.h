@@ -76,11 +76,10 @@ struct KernelStatement {
   KernelOp kind = KernelOp::kCompute;
   KernelValue result = kNoKernelValue;  // kFinish of several values: result, result + 1, ...
   Instr instr;                          // kCompute, kLoad (dtype, number of the other value): op, dtype, attributes
-  std::vector<KernelValue>
-      operands;   // kCompute: as the op's, kNoKernelValue where absent; kLoad: [predicate]; kStore: value [predicate, of a
-                  // scatter]; kUpdate: values
-  Memory memory;  // kLoad, kStore
-  Expr offset;    // kLoad, kStore: elements
+  /// kCompute: as the op's, kNoKernelValue where absent; kLoad: [predicate]; kStore: value [predicate, of a scatter]; kUpdate: values.
+  std::vector<KernelValue> operands;
+  Memory memory;                           // kLoad, kStore
+  Expr offset;                             // kLoad, kStore: elements
   ScatterMode mode = ScatterMode::kStore;  // kStore
   bool is_scatter = false;                 // kStore: what it does not meet stays, and it may meet an element again
   int accumulator = -1;                    // kInit, kUpdate, kFinish

@@ -4,12 +4,10 @@
 #include <functional>
 
 #include "litz/loop/replay.h"
-#include "litz/symbolic/size_hint.h"
+#include "litz/schedule/pieces.h"
 
 namespace litz {
 namespace {
-
-constexpr int64_t kSizeFallback = 64;
 
 /// How the reduced axis `axis` (an index into Operation::axes) is cut.
 struct Cut {
@@ -31,33 +29,26 @@ class Splitter {
         options_(options) {}
 
   bool run() {
-    const std::vector<Operation*> operations = std::move(program_.operations);
-    program_.operations.clear();
-    bool changed = false;
-    for (Operation* op : operations) {
-      const auto cut = op->kind == OperationKind::kReduction ? find_cut(*op) : std::nullopt;
-      if (cut) split(*op, *cut);
-      else program_.operations.push_back(op);
-      changed |= cut.has_value();
-    }
-    return changed;
+    return replace_operations(program_, [&](Operation& op) {
+      const auto cut = op.kind == OperationKind::kReduction ? find_cut(op) : std::nullopt;
+      if (cut) split(op, *cut);
+      return cut.has_value();
+    });
   }
 
  private:
-  static int64_t hint(Expr e) { return size_hint(e, kSizeFallback); }
-
   void refuse(const Operation& op, std::string reason) {
     refusals_.push_back({"split_reduction", op.name, op.outputs[0]->name, std::move(reason)});
   }
 
   std::optional<Cut> find_cut(const Operation& op) {
     int64_t values = 1, elements = 1;
-    for (int d = 0; d < op.rank; ++d) values *= std::max<int64_t>(1, hint(op.axes[static_cast<size_t>(d)].extent()));
+    for (int d = 0; d < op.rank; ++d) values *= std::max<int64_t>(1, likely_size(op.axes[static_cast<size_t>(d)].extent()));
     int longest = -1;
     for (int d = op.rank; d < static_cast<int>(op.axes.size()); ++d) {
-      const int64_t extent = hint(op.axes[static_cast<size_t>(d)].extent());
+      const int64_t extent = likely_size(op.axes[static_cast<size_t>(d)].extent());
       elements *= std::max<int64_t>(1, extent);
-      if (longest < 0 || extent > hint(op.axes[static_cast<size_t>(longest)].extent())) longest = d;
+      if (longest < 0 || extent > likely_size(op.axes[static_cast<size_t>(longest)].extent())) longest = d;
     }
     const int64_t least = std::max(options_.least_elements, 2 * options_.piece_elements);
     if (longest < 0 || values >= options_.enough_values || elements < least) return std::nullopt;
@@ -71,12 +62,10 @@ class Splitter {
     }
     const Expr extent = op.axes[static_cast<size_t>(longest)].extent();
     const int64_t shared = options_.enough_pieces ? std::max<int64_t>(2, options_.enough_pieces / values) : options_.most_pieces;
-    const int64_t wanted = std::min({options_.most_pieces, shared, elements / options_.piece_elements, hint(extent)});
+    const int64_t wanted = std::min({options_.most_pieces, shared, elements / options_.piece_elements, likely_size(extent)});
     if (wanted < 2) return std::nullopt;
-    Cut cut{longest, wanted, {}, false};
-    if (extent.is_integer())
-      for (int64_t pieces = wanted; pieces > wanted / 2 && !cut.is_even; --pieces)
-        if (extent.integer() % pieces == 0) cut.pieces = pieces, cut.is_even = true;
+    Cut cut{longest, even_pieces(extent, wanted), {}, false};
+    cut.is_even = extent.is_integer() && extent.integer() % cut.pieces == 0;
     cut.length = ceil_div(extent, context_.integer(cut.pieces));
     return cut;
   }

@@ -3,14 +3,10 @@
 #include <algorithm>
 
 #include "litz/loop/replay.h"
-#include "litz/symbolic/size_hint.h"
+#include "litz/schedule/pieces.h"
 
 namespace litz {
 namespace {
-
-constexpr int64_t kSizeFallback = 64;
-
-int64_t hint(Expr e) { return size_hint(e, kSizeFallback); }
 
 bool is_extremum(ReductionKind kind) { return kind == ReductionKind::kMinWithIndex || kind == ReductionKind::kMaxWithIndex; }
 
@@ -23,16 +19,11 @@ class ScanSplitter {
         options_(options) {}
 
   bool run() {
-    const std::vector<Operation*> operations = std::move(program_.operations);
-    program_.operations.clear();
-    bool changed = false;
-    for (Operation* op : operations) {
-      const int64_t pieces = op->kind == OperationKind::kScan ? find_pieces(*op) : 1;
-      if (pieces > 1) split(*op, pieces);
-      else program_.operations.push_back(op);
-      changed |= pieces > 1;
-    }
-    return changed;
+    return replace_operations(program_, [&](Operation& op) {
+      const int64_t pieces = op.kind == OperationKind::kScan ? find_pieces(op) : 1;
+      if (pieces > 1) split(op, pieces);
+      return pieces > 1;
+    });
   }
 
  private:
@@ -40,10 +31,10 @@ class ScanSplitter {
     if (is_sort(op.reduction)) return 1;
     int64_t rows = 1;
     for (const Expr axis : op.axes) {
-      if (axis != scanned(op)) rows *= std::max<int64_t>(1, hint(axis.extent()));
+      if (axis != scanned(op)) rows *= std::max<int64_t>(1, likely_size(axis.extent()));
     }
     const Expr extent = scanned(op).extent();
-    const int64_t elements = hint(extent);
+    const int64_t elements = likely_size(extent);
     if (rows >= options_.enough_rows || elements < 8 * options_.piece_elements) return 1;
     auto refuse = [&](std::string_view reason) {
       refusals_.push_back(
@@ -53,11 +44,7 @@ class ScanSplitter {
     if (options_.exact_only && is_floating(op.accumulate) && !is_extremum(op.reduction))
       return refuse("the order of combining must be eager's");
     if (op.reduction == ReductionKind::kLogSumExp) return refuse("logarithms of sums are not combined from pieces");
-    const int64_t wanted = std::min(options_.most_pieces, elements / options_.piece_elements);
-    if (extent.is_integer())
-      for (int64_t pieces = wanted; pieces > wanted / 2; --pieces)
-        if (extent.integer() % pieces == 0) return pieces;
-    return wanted;
+    return even_pieces(extent, std::min(options_.most_pieces, elements / options_.piece_elements));
   }
 
   static Expr scanned(const Operation& op) { return op.axes[static_cast<size_t>(op.scan_axis)]; }

@@ -80,7 +80,7 @@ void TritonWriter::plan() {
 
 void TritonWriter::plan_body(const std::vector<KernelStatement>& body, Loops& lanes, Loops& loops) {
   for (const KernelStatement& s : body) {
-    if (s.kind == KernelOp::kInit) { accumulators_[s.accumulator].loops_at_init = loops; }
+    if (s.kind == KernelOp::kInit) accumulators_[s.accumulator].loops_at_init = loops;
     if (s.kind == KernelOp::kFinish) accumulators_[s.accumulator].varies = kernel_.values[s.result].varies;
     if (s.kind == KernelOp::kUpdate) {
       AccumulatorPlan& a = accumulators_[s.accumulator];
