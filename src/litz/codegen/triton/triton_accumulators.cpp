@@ -9,10 +9,7 @@
 namespace litz {
 namespace {
 
-bool has_index(ReductionKind kind) {
-  return kind == ReductionKind::kArgMin || kind == ReductionKind::kArgMax || kind == ReductionKind::kMinWithIndex ||
-         kind == ReductionKind::kMaxWithIndex;
-}
+bool has_index(ReductionKind kind) { return reduction_traits(kind).inputs == 2; }
 bool is_minimum(ReductionKind kind) { return kind == ReductionKind::kArgMin || kind == ReductionKind::kMinWithIndex; }
 
 /// Truth values: a sum or maximum is `any`, a product or minimum `all`.
