@@ -122,10 +122,14 @@ class ProgramWriter {
       return next++;
     }
     static constexpr const char* kUnary[] = {"tanh", "sigmoid", "relu", "abs", "neg", "erf", "sin"};
+    static constexpr int kTanh = 0, kSin = 6;
     static constexpr const char* kBinary[] = {"add", "sub", "minimum", "maximum", "mul"};
     const int a = tree(body, next, dtype, axes, depth - 1);
     if (pick(2)) {
-      body += fmt::format("    v{} = {} v{}\n", next, kUnary[pick(7)], a);
+      const int op = pick(7);
+      // The sine of a large number shows a rounding of it: a step of bfloat16 at 250 is a radian.
+      if (op == kSin) body += fmt::format("    v{} = {} v{}\n", next++, kUnary[kTanh], a);
+      body += fmt::format("    v{} = {} v{}\n", next, kUnary[op], op == kSin ? next - 1 : a);
       return next++;
     }
     const int b = tree(body, next, dtype, axes, depth - 1);
