@@ -126,6 +126,25 @@ PyObject* call(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   return run(reinterpret_cast<Program*>(self), const_cast<PyObject**>(arguments), count, false);
 }
 
+/// The same while Dynamo looks at no frame: Python code that an op runs is not captured. What `torch._dynamo.disable` does in Python.
+PyObject* call_without_dynamo(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  PyObject* set_callback = torch_objects.set_eval_frame;
+  Ref callback(PyObject_CallFunctionObjArgs(set_callback, Py_None, nullptr));
+  if (!callback) return nullptr;
+  PyObject* results = call(self, arguments, count);
+  if (callback.get() == Py_None) return results;
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  if (!results) PyErr_Fetch(&type, &value, &traceback);
+  Ref restored(PyObject_CallFunctionObjArgs(set_callback, callback.get(), nullptr));
+  if (!results) {
+    PyErr_Restore(type, value, traceback);
+  } else if (!restored) {
+    Py_DECREF(results);
+    return nullptr;
+  }
+  return results;
+}
+
 /// The convention of AOTAutograd: one list, emptied, so that the caller holds no argument longer than needed.
 PyObject* call_boxed(PyObject* self, PyObject* list) {
   if (!PyList_Check(list)) return PyErr_Format(PyExc_TypeError, "a boxed call takes one list, got %R", Py_TYPE(list));
@@ -138,9 +157,16 @@ PyObject* call_boxed(PyObject* self, PyObject* list) {
   return results;
 }
 
+constexpr char kGraphDoc[] = "A graph that Litz compiled: takes its inputs, gives the tuple of its outputs.";
+
 PyObject* program_callable(PyObject* self, PyObject*) {
-  static PyMethodDef method = {"litz_graph", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)), METH_FASTCALL,
-                               "A graph that Litz compiled: takes its inputs, gives the tuple of its outputs."};
+  static PyMethodDef method = {"litz_graph", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)), METH_FASTCALL, kGraphDoc};
+  return PyCFunction_NewEx(&method, self, nullptr);
+}
+
+PyObject* program_callable_without_dynamo(PyObject* self, PyObject*) {
+  static PyMethodDef method = {"litz_graph", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_without_dynamo)),
+                               METH_FASTCALL, kGraphDoc};
   return PyCFunction_NewEx(&method, self, nullptr);
 }
 
@@ -199,6 +225,8 @@ PyObject* wrap_program(litz_program* program, PyObject* constants) {
 PyObject* make_program_type(PyObject* module) {
   static PyMethodDef methods[] = {
       {"callable", program_callable, METH_NOARGS, "A function that takes the graph's inputs and gives the tuple of its outputs."},
+      {"callable_without_dynamo", program_callable_without_dynamo, METH_NOARGS,
+       "The same; what Python code its ops run is not captured by Dynamo."},
       {"call_boxed", call_boxed, METH_O, "The same with one list of inputs, which is emptied."},
       {"report", program_report, METH_NOARGS, "What the compile did, as JSON text."},
       {"text", program_text, METH_NOARGS, "The wrapper program, a line per line."},

@@ -49,6 +49,7 @@ struct Torch {
   PyObject* is_any_autocast_enabled = nullptr;
   PyObject* autocast_suspend = nullptr;  // () -> int token
   PyObject* autocast_restore = nullptr;  // (token) -> None
+  PyObject* set_eval_frame = nullptr;    // (Dynamo's callback for frames, or None) -> the one before
   PyObject* handle_of_tensor = nullptr;  // for torch without torch_tensor_from_pyobject: tensor -> capsule of an owned handle
   PyObject* tensor_of_handle = nullptr;  // capsule -> tensor; takes the handle's reference over or copies it, see torch_objects.cpp
   PyObject* keep_constant = nullptr;     // (list, tensor, dtype number, sizes, strides) -> number in the list, or -1

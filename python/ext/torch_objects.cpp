@@ -67,6 +67,7 @@ PyObject* initialise(PyObject*, PyObject* settings) {
   LITZ_GET(is_any_autocast_enabled, PyObject)
   LITZ_GET(autocast_suspend, PyObject)
   LITZ_GET(autocast_restore, PyObject)
+  LITZ_GET(set_eval_frame, PyObject)
   LITZ_GET(keep_constant, PyObject)
   LITZ_GET(handle_of_tensor, PyObject)
   LITZ_GET(tensor_of_handle, PyObject)

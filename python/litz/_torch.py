@@ -114,6 +114,7 @@ def initialise():
             is_any_autocast_enabled=torch._C._is_any_autocast_enabled,
             autocast_suspend=_autocast_suspend,
             autocast_restore=_autocast_restore,
+            set_eval_frame=torch._C._dynamo.eval_frame.set_eval_frame,
             keep_constant=_keep_constant,
             handle_of_tensor=aoti.unsafe_alloc_void_ptr_from_tensor if hasattr(aoti, "unsafe_alloc_void_ptr_from_tensor") else _no_handles,
             tensor_of_handle=aoti.alloc_tensor_by_stealing_from_void_ptr,

@@ -115,7 +115,9 @@ void KernelRunner::allocate(const RunOptions& options) {
       is_empty |= t.sizes[d] == 0;
     }
     t.owner = guarded_memory(static_cast<size_t>(is_empty ? 0 : span * dtype_bytes(b->dtype)), t.data);
-    auto range = is_floating(b->dtype) ? std::pair(-2.0, 2.0) : dtype_category(b->dtype) == DTypeCategory::kSigned ? std::pair(-4.0, 4.0) : std::pair(0.0, 8.0);
+    auto range = is_floating(b->dtype)                                ? std::pair(-2.0, 2.0)
+                 : dtype_category(b->dtype) == DTypeCategory::kSigned ? std::pair(-4.0, 4.0)
+                                                                      : std::pair(0.0, 8.0);
     if (auto given = options.ranges.find(b->name); given != options.ranges.end()) range = given->second;
     for_each_coordinate(t.sizes, [&](const std::vector<int64_t>& at) {
       const double unit = static_cast<double>(random() >> 11) * 0x1p-53;

@@ -391,6 +391,45 @@ def test_custom_ops():
         check(lambda x: op(x, x + 1, "plain", [1.0, 4.0]), torch.randn(3))
 
 
+def test_dynamo_looks_at_no_frame_of_a_compiled_graph():
+    """A compiled graph reaches Dynamo without `torch._dynamo.disable` around it: what that does, the call itself must do."""
+    frames = torch._dynamo.utils.counters["frames"]
+    set_callback = torch._C._dynamo.eval_frame.set_eval_frame
+    given = []
+
+    def keep(gm, example_inputs):
+        given.append(litz.backend_entry(gm, example_inputs, options={"fallback": "error"}))
+        return given[0]
+
+    with torch.library._scoped_library("litz_test", "FRAGMENT") as library, torch.no_grad():
+        library.define("checked(Tensor x) -> Tensor")
+
+        def helper(x):
+            if x[0] < 0:
+                raise ValueError("negative")
+            return x + 1
+
+        library.impl("checked", lambda x: helper(x), "CompositeExplicitAutograd")
+        library.impl("checked", lambda x: torch.empty_like(x), "Meta")
+        compiled = torch.compile(lambda x: torch.ops.litz_test.checked(x * 2), backend=keep)
+        before = frames["total"]
+        for _ in range(3):
+            assert torch.equal(compiled(torch.ones(3)), torch.full((3,), 3.0))
+            assert frames["total"] == before + 1
+        with pytest.raises(ValueError, match="negative"):
+            compiled(-torch.ones(3))
+        assert frames["total"] == before + 1
+        for callback in (False, None):  # what Dynamo has set is there again, also after an error
+            for x in (torch.ones(3), -torch.ones(3)):
+                set_callback(callback)
+                try:
+                    given[0](x)
+                except ValueError:
+                    assert x[0] < 0
+                finally:
+                    assert set_callback(None) is callback
+
+
 def test_gradients_are_eagers():
     class Model(torch.nn.Module):
         def __init__(self):
