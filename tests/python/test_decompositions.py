@@ -19,6 +19,7 @@ NOT_ON_CPU = {
     "aten._fused_rms_norm_backward", "aten.lift", "aten.lift_fresh",
 }
 HALF = (torch.bfloat16, torch.float16)
+NARROW = (*HALF, torch.float32)
 TOOL = ROOT / "build/dev/tests/graph/graph_tool"
 def tool(*arguments, text=""):
     return subprocess.run([TOOL, *arguments], input=text, capture_output=True, text=True, check=True).stdout
@@ -40,7 +41,11 @@ def listed(results):
 
 
 def assert_close(result, expected, exact, context):
-    """Equal within PyTorch's tolerances or, for half types, no further from the exact value than eager, but for half a unit more."""
+    """Equal within PyTorch's tolerances or, for half types, no further from the exact value than eager, but for half a unit more. Where
+    the exact value is no finite number, eager's vector code may lose that (on AVX-512 gelu of inf is NaN): then the exact value counts."""
+    if exact is not None and expected.dtype in NARROW:
+        lost = ~exact.isfinite() & ((result == exact) | (result.isnan() & exact.isnan()))
+        expected = expected.where(~lost, result)
     try:
         torch.testing.assert_close(result, expected, equal_nan=True)
         return
@@ -73,14 +78,14 @@ class Case:
         return True
 
     def reference(self):
-        """The call in float64, where eager rounds half types between its steps; None where it cannot be made."""
-        if not any(t.dtype in HALF for t in self.inputs):
+        """The call in float64; None where it cannot be made."""
+        if not any(t.dtype in NARROW for t in self.inputs):
             return [None] * len(listed(self.expected))
 
         def widened(a):
             if isinstance(a, torch.Tensor):
-                return a.double() if a.dtype in HALF else a
-            return torch.float64 if a in HALF else a
+                return a.double() if a.dtype in NARROW else a
+            return torch.float64 if a in NARROW else a
 
         try:
             with torch.no_grad():
