@@ -135,6 +135,7 @@ LITZ_INLINE Vec<M, L::width> load_lanes(L l, const M* p, At at) {
   if constexpr (W == 1) {
     if (live_count(l) > 0) v = p[at[0]];
   } else if constexpr (is_full<L>) {
+    LITZ_UNROLLED
     for (int j = 0; j < W; j++) v[j] = p[at[j]];
   } else {
     M buffer[W] = {};
@@ -169,6 +170,7 @@ LITZ_INLINE void store_lanes(L l, M* p, Vec<M, L::width> v, At at) {
   if constexpr (W == 1) {
     if (live_count(l) > 0) p[at[0]] = v;
   } else if constexpr (is_full<L>) {
+    LITZ_UNROLLED
     for (int j = 0; j < W; j++) p[at[j]] = v[j];
   } else {
     M buffer[W];
