@@ -391,6 +391,28 @@ def test_custom_ops():
         check(lambda x: op(x, x + 1, "plain", [1.0, 4.0]), torch.randn(3))
 
 
+def test_none_for_a_tensor_is_an_undefined_tensor():
+    """torch takes it whatever the signature says; attention's backward op is called so."""
+    with torch.library._scoped_library("litz_test", "FRAGMENT") as library:
+        library.define("plus_if_given(Tensor x, Tensor y) -> Tensor")
+        library.impl("plus_if_given", lambda x, y: x * 2 if y is None else x * 2 + y, "CompositeExplicitAutograd")
+        library.impl("plus_if_given", lambda x, y: torch.empty_like(x), "Meta")
+        op = torch.ops.litz_test.plus_if_given
+        check(lambda x: op(x, None) + 1, torch.randn(3))
+        check(lambda x: op(x, x + 1) + 1, torch.randn(3))
+
+
+@pytest.mark.parametrize("wanted", [(True, False, False), (False, True, False), (True, True, False), (True, True, True)])
+def test_results_that_nobody_asked_for_are_none(wanted, capfd):
+    def fn(gradient, x, weight):
+        return torch.ops.aten.convolution_backward(gradient, x, weight, [4], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, wanted)
+
+    with torch.no_grad():
+        got = check(fn, torch.randn(2, 4, 6, 6), torch.randn(2, 3, 6, 6), torch.randn(4, 3, 3, 3))
+    assert [x is not None for x in got] == list(wanted)
+    assert "undefined" not in capfd.readouterr().err
+
+
 def test_dynamo_looks_at_no_frame_of_a_compiled_graph():
     """A compiled graph reaches Dynamo without `torch._dynamo.disable` around it: what that does, the call itself must do."""
     frames = torch._dynamo.utils.counters["frames"]

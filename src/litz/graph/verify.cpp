@@ -31,7 +31,8 @@ bool element_fits(const SchemaArgument& type, const Argument& a) {
 }
 
 bool fits(const SchemaArgument& type, const Argument& a) {
-  if (a.is<None>()) return type.is_optional || type.type == ArgType::kOther;
+  // torch takes None for any tensor (an undefined one), and backward ops are called so whatever their signature says.
+  if (a.is<None>()) return type.is_optional || type.type == ArgType::kOther || (type.type == ArgType::kTensor && !type.is_list);
   if (!type.is_list) return element_fits(type, a);
   if (type.type == ArgType::kOther) return true;
   if (!a.is<ArgumentList>()) return false;

@@ -65,6 +65,7 @@ struct StableCall {
   bool takes(const std::string& type, const ExternArg& argument, std::string* reason) const;
   int push(const std::string& type, const ExternArg& argument, CallFrame& frame, StableValue* value) const;
   int boxed(StableValue inner, StableValue* value) const;
+  TensorHandle defined(StableValue result) const;
   int call(CallFrame& frame) const;
 };
 
@@ -166,6 +167,15 @@ int StableCall::push(const std::string& type, const ExternArg& argument, CallFra
   return 0;
 }
 
+/// A result's tensor; null for an undefined one, as gradients that nobody asked for are: torch gives a handle of nothing.
+TensorHandle StableCall::defined(StableValue result) const {
+  auto* tensor = reinterpret_cast<TensorHandle>(result);
+  bool is_defined = true;
+  if (!tensor || !api.aoti_torch_is_defined || api.aoti_torch_is_defined(tensor, &is_defined) || is_defined) return tensor;
+  api.aoti_torch_delete_tensor_object(tensor);
+  return nullptr;
+}
+
 int StableCall::call(CallFrame& frame) const {
   constexpr size_t kMost = 40;
   StableValue stack[kMost] = {};
@@ -175,14 +185,14 @@ int StableCall::call(CallFrame& frame) const {
   size_t next_tensor = 0, next_number = 0;
   for (size_t i = 0; i < returns.size(); i++) {
     if (returns[i] == "Tensor") {
-      if (!frame.set_result(next_tensor++, reinterpret_cast<void*>(stack[i]))) return 1;
+      if (!frame.set_result(next_tensor++, defined(stack[i]))) return 1;
     } else if (returns[i] == "Tensor[]") {
       void* list = reinterpret_cast<void*>(stack[i]);
       size_t size = 0;
       api.torch_list_size(list, &size);
       for (size_t k = 0; k < size; k++) {
         StableValue element;
-        if (api.torch_list_get_item(list, k, &element) || !frame.set_result(next_tensor++, reinterpret_cast<void*>(element))) {
+        if (api.torch_list_get_item(list, k, &element) || !frame.set_result(next_tensor++, defined(element))) {
           api.torch_delete_list(list);
           return 1;
         }

@@ -42,6 +42,7 @@ using ParallelBody = void (*)(int64_t begin, int64_t end, void* context);
 
 // In later versions only; null where absent.
 #define LITZ_TORCH_NEWER_FUNCTIONS(X)                            \
+  X(aoti_torch_is_defined, int, (TensorHandle, bool*))           \
   X(torch_exception_get_what_without_backtrace, const char*, ()) \
   X(torch_new_stable_ivalue, int, (uint64_t**))                  \
   X(torch_delete_stable_ivalue, int, (uint64_t*))
