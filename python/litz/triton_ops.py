@@ -447,6 +447,42 @@ def index_mod(a, b):
     return tl.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
 
 
+# ---- the programs of a launch ----
+
+
+@triton.jit
+def comes_last(counter, counted):
+    """Whether all other programs have come here, so that what they wrote can be read; asked once by each. `counted`: what the counter was
+    when the first one came. No program waits for another."""
+    tl.debug_barrier()  # what the block's other threads wrote comes before the addition
+    earlier = tl.atomic_add(counter, 1, sem="acq_rel", scope="gpu")
+    tl.debug_barrier()  # and what other blocks wrote can be read by all threads
+    return earlier == counted + tl.num_programs(0) - 1
+
+
+@triton.jit
+def is_last_program(counter, counted):
+    """The same, as the last of all questions: the counter is set back to 0, as it was before the launch."""
+    is_last = comes_last(counter, counted)
+    tl.store(counter, 0, mask=is_last)
+    return is_last
+
+
+@triton.jit
+def let_go(counter):
+    """What the program that came last has written since can be read by those that wait for one more than came."""
+    tl.debug_barrier()
+    tl.atomic_add(counter, 1, sem="release", scope="gpu")
+
+
+@triton.jit
+def wait_for(counter, count):
+    """Only for programs that all run at the same time."""
+    while tl.atomic_add(counter, 0, sem="acquire", scope="gpu") < count:
+        pass
+    tl.debug_barrier()
+
+
 # ---- reductions: over dimension `dim`, kept with size 1 where `keep` ----
 
 

@@ -64,13 +64,23 @@ def gpu_target(text):
 
 def compile_source(source, target, aligned, folder):
     """(machine code, facts for the launcher): warps, shared bytes, extra arguments, scratch bytes of a program, pointers, numbers,
-    reports errors, entry."""
+    reports errors, counts programs, is cooperative, entry."""
+    load_ops()
+    launch = load_source(source, folder).LAUNCH
+    compiled = compile_kernel(launch, target, aligned)
+    image = compiled.asm.get("cubin") or compiled.asm["hsaco"]
+    extra = count_extra_arguments(compiled, sum(kind != "constexpr" for kind in launch["signature"]))
+    scratch = getattr(compiled.metadata, "global_scratch_size", 0)
+    flags = [int(launch.get(flag, False)) for flag in ("reports_errors", "counts_programs", "is_cooperative")]
+    facts = (compiled.metadata.num_warps, compiled.metadata.shared, extra, scratch, launch["pointers"], launch["numbers"], *flags, compiled.metadata.name)
+    return image, facts
+
+
+def compile_kernel(launch, target, aligned):
+    """What Triton made of the kernel of a module's LAUNCH."""
     import triton
     from triton.compiler import ASTSource
 
-    load_ops()
-    module = load_source(source, folder)
-    launch = module.LAUNCH
     function = launch["kernel"]
     signature = dict(zip(function.arg_names, launch["signature"], strict=True))
     constants = {"ALIGNED": aligned} if "ALIGNED" in signature else {}
@@ -86,11 +96,7 @@ def compile_source(source, target, aligned, folder):
     compiled = compile_with(wanted_warps) if is_measured else least_spilling(compile_with, wanted_warps)
     if compiled.metadata.shared > (most := SHARED_BYTES.get(target, LEAST_SHARED_BYTES)):
         raise RuntimeError(f"{compiled.metadata.name} needs {compiled.metadata.shared} bytes of shared memory, a block of {target} has at most {most}")
-    image = compiled.asm.get("cubin") or compiled.asm["hsaco"]
-    extra = count_extra_arguments(compiled, len(signature) - len(constants))
-    scratch = getattr(compiled.metadata, "global_scratch_size", 0)
-    facts = (compiled.metadata.num_warps, compiled.metadata.shared, extra, scratch, launch["pointers"], launch["numbers"], int(launch["reports_errors"]), compiled.metadata.name)
-    return image, facts
+    return compiled
 
 
 def least_spilling(compile_with, num_warps):

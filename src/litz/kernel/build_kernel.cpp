@@ -67,6 +67,25 @@ std::unique_ptr<Kernel> build_product_kernel(const FusedGroup& group, const Sche
   return kernel;
 }
 
+std::vector<std::span<const KernelStatement>> grid_phases(const Kernel& kernel) {
+  std::vector<std::span<const KernelStatement>> phases;
+  size_t begin = 0;
+  for (size_t k = 0; k < kernel.body.size(); ++k) {
+    const KernelStatement& s = kernel.body[k];
+    if (s.kind != KernelOp::kLoop || !s.loop->is_parallel) continue;
+    phases.push_back(std::span(kernel.body).subspan(begin, k + 1 - begin));
+    begin = k + 1;
+  }
+  if (phases.empty()) phases.emplace_back(kernel.body);
+  return phases;
+}
+
+std::span<const KernelStatement> statements_behind(const Kernel& kernel) {
+  size_t in_phases = 0;
+  for (const auto& phase : grid_phases(kernel)) in_phases += phase.size();
+  return std::span(kernel.body).subspan(in_phases);
+}
+
 int accumulator_inputs(const Accumulator& a) { return reduction_traits(a.kind).inputs; }
 int accumulator_outputs(const Accumulator& a) {
   return a.is_scan && a.kind == ReductionKind::kLogSumExp ? 1 : reduction_traits(a.kind).outputs;

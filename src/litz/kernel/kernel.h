@@ -6,11 +6,14 @@
 // lanes handles `step` consecutive values at once: each value computed inside varies over the lanes or is uniform; iterations
 // past the extent are masked (loads give the identity that the use needs, stores do nothing, checks do not fail). Values are SSA
 // and visible in the rest of their body and in loops nested in it. Accumulators are the only mutable state besides memory.
+// A parallel loop of the kernel's body, and what stands behind the last one, which runs once, begin when all before them has ended, in
+// whatever thread: the phases of a kernel (TargetFacts::knows_last_program, runs_programs_together).
 //
 // Numerics are legal: a value of a narrow float type (bf16, f16, f8) exists only between a load or a cast and the cast that
 // widens it; everything else is computed in float32.
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -124,11 +127,14 @@ struct Kernel {
   std::vector<Accumulator> accumulators;
   std::vector<KernelOrigin> origins;  // names differ
   std::vector<KernelValueInfo> values;
-  std::vector<KernelStatement> body;  // the parallel loops outermost, each alone in the one around it but for hoisted statements before
+  /// The parallel loops outermost, each alone in the one around it but for hoisted statements before; then what runs once. In kernels of
+  /// several phases more such loops, each with hoisted statements of its own.
+  std::vector<KernelStatement> body;
   /// Some statement can fail (check_index, assert_true, integer division): the kernel is given a KernelError to report to.
   bool reports_errors = false;
   std::vector<std::string> assertions;  // messages of the assert_true statements, in tree order; the k-th reports kAssertion + k
-  /// Independent pieces of work (iterations of the collapsed parallel loops) and how many are worth a thread.
+  /// Independent pieces of work (iterations of the collapsed parallel loops; of several phases: programs that share out each) and how many
+  /// are worth a thread.
   Expr range, grain;
   bool is_strict = false;                            // every op rounds as eager's
   bool narrow_indices = false;                       // every offset provably fits int32
@@ -144,6 +150,10 @@ struct KernelOptions {
 std::unique_ptr<Kernel> build_kernel(const FusedGroup& group, const Schedule& schedule, const Target& target,
                                      const KernelOptions& options = {});
 void verify(const Kernel& kernel);
+/// Each parallel loop of the kernel's body with the statements before it. Without any such loop: the whole body.
+std::vector<std::span<const KernelStatement>> grid_phases(const Kernel& kernel);
+/// What stands in the kernel's body behind the last parallel loop; of a kernel without one: nothing.
+std::span<const KernelStatement> statements_behind(const Kernel& kernel);
 /// Complete: parse_kernels gives a kernel from which every code generator makes the same source.
 std::string to_text(const Kernel& kernel);
 /// The kernels of a text, verified. UserError with line and column where the text is none.

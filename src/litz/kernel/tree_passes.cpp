@@ -15,11 +15,18 @@ bool same_but_for_operands(const KernelStatement& a, const KernelStatement& b) {
          a.instr.message == b.instr.message;
 }
 
-void for_each_statement(const std::vector<KernelStatement>& body, const std::function<void(const KernelStatement&)>& visit) {
+void for_each_statement(std::span<const KernelStatement> body, const std::function<void(const KernelStatement&)>& visit) {
   for (const KernelStatement& statement : body) {
     visit(statement);
     if (statement.kind == KernelOp::kLoop) for_each_statement(statement.loop->body, visit);
   }
+}
+
+int lane_depth(std::span<const KernelStatement> body) {
+  int depth = 0;
+  for (const KernelStatement& s : body)
+    if (s.kind == KernelOp::kLoop) depth = std::max(depth, (s.loop->has_lanes ? 1 : 0) + lane_depth(s.loop->body));
+  return depth;
 }
 
 namespace {

@@ -10,7 +10,10 @@ namespace litz {
 bool same_but_for_operands(const KernelStatement& a, const KernelStatement& b);
 
 /// Every statement, outer before inner, in order; loop statements before their bodies.
-void for_each_statement(const std::vector<KernelStatement>& body, const std::function<void(const KernelStatement&)>& visit);
+void for_each_statement(std::span<const KernelStatement> body, const std::function<void(const KernelStatement&)>& visit);
+
+/// How many loops with lanes lie inside one another.
+int lane_depth(std::span<const KernelStatement> body);
 
 /// A loop that asks on which side of a number its axis stands becomes a loop for each side.
 void split_at_conditions(Kernel& kernel);

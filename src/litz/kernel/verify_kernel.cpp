@@ -76,7 +76,8 @@ class KernelVerifier {
           const KernelLoop& loop = *s.loop;
           check_known(loop.extent);
           LITZ_CHECK(!loop.is_parallel || parallel_allowed, "{}: parallel loop {} inside a serial one", kernel_.name, to_string(loop.axis));
-          LITZ_CHECK(!loop.is_parallel || &s == &body.back(), "{}: statements behind parallel loop {}", kernel_.name, to_string(loop.axis));
+          LITZ_CHECK(!loop.is_parallel || &s == &body.back() || &body == &kernel_.body, "{}: statements behind parallel loop {}",
+                     kernel_.name, to_string(loop.axis));
           symbols_.insert(loop.axis);
           if (loop.lane) symbols_.insert(loop.lane);
           walk(loop.body, loop.is_parallel);

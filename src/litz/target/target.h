@@ -26,9 +26,11 @@ struct TargetFacts {
   int multiprocessors = 1;
   int64_t shared_bytes = 0;  // kGridOfBlocks: scratch of one block
   bool has_atomics = false;
-  bool draws_random_numbers = false;  // generated code may draw numbers of its own, which are not eager's
-  int64_t sorted_elements = 0;        // of rows that generated code sorts, at most
-  int64_t matrix_row_bytes = 1;       // matrix products whose rows are no multiple of it take slow paths of the library
+  bool knows_last_program = false;      // kernels may have statements behind their parallel loops: the program that comes last runs them
+  bool runs_programs_together = false;  // and several parallel loops, one after the other: programs of a launch can wait for each other
+  bool draws_random_numbers = false;    // generated code may draw numbers of its own, which are not eager's
+  int64_t sorted_elements = 0;          // of rows that generated code sorts, at most
+  int64_t matrix_row_bytes = 1;         // matrix products whose rows are no multiple of it take slow paths of the library
 };
 
 struct InlineLimits {

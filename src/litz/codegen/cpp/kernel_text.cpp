@@ -20,6 +20,8 @@ std::optional<DType> type_without_code(const Kernel& kernel) {
 }  // namespace
 
 Result<KernelSource> kernel_text(const Kernel& kernel) {
+  if (grid_phases(kernel).size() > 1 || !statements_behind(kernel).empty())
+    return unsupported("{}: statements behind a parallel loop", kernel.name);
   if (auto dtype = type_without_code(kernel)) return unsupported("{}: generated kernels have no {}", kernel.name, dtype_name(*dtype));
   KernelSource source;
   source.entry = kernel.name;

@@ -106,7 +106,7 @@ void TritonWriter::write_factors_of_descriptors() {
 std::string TritonWriter::piece_start() const { return piece_ ? fmt::format("x_start + {} * XPIECE", piece_) : "x_start"; }
 
 /// The sum, then what follows it for one piece of the columns after the other: a piece needs fewer registers and less shared memory.
-void TritonWriter::write_pieces(const std::vector<KernelStatement>& body) {
+void TritonWriter::write_pieces(std::span<const KernelStatement> body) {
   LITZ_CHECK(tile_->pieces <= 2, "{}: {} pieces of a tile", kernel_.name, tile_->pieces);
   auto is_sum = [&](const KernelStatement& s) {
     return s.kind == KernelOp::kLoop || (s.kind == KernelOp::kInit && is_product(s.accumulator));

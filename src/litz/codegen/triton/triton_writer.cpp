@@ -25,6 +25,8 @@ bool fits_int32(Expr expr) {
 
 TritonWriter::TritonWriter(const Kernel& kernel, const ProductTile* tile)
     : kernel_(kernel),
+      phases_(grid_phases(kernel)),
+      behind_(statements_behind(kernel)),
       tile_(tile),
       accumulators_(kernel.accumulators.size()),
       value_text_(kernel.values.size()),
@@ -42,7 +44,8 @@ std::string TritonWriter::refusal() const {
   for (const KernelValueInfo& v : kernel_.values) see(v.dtype);
   for (const KernelParameter& p : kernel_.parameters) see(p.dtype);
   for_each_statement(kernel_.body, [&](const KernelStatement& s) {
-    if (!tile_ && s.kind == KernelOp::kLoop && s.loop->is_parallel && !s.loop->has_lanes)
+    const bool has_block = tile_ || s.kind != KernelOp::kLoop || !s.loop->is_parallel || s.loop->has_lanes;
+    if (!has_block && !(is_cooperative() && s.loop->extent.is_integer(1)))
       reason = fmt::format("{}: the parallel loop over {} has no block", kernel_.name, to_string(s.loop->axis));
     if (s.kind == KernelOp::kStore && !s.memory.is_scratch && s.mode == ScatterMode::kMul &&
         kernel_.parameters[s.memory.index].dtype == DType::kBool)
@@ -56,6 +59,7 @@ std::string TritonWriter::refusal() const {
     if (dimension == dimension_.end() || dimension->second != rank_ - 1)
       reason = fmt::format("{}: {} sorts rows that do not lie along the last dimension of a block", kernel_.name, a.name);
   }
+  if (tile_ && counts_programs()) reason = fmt::format("{}: statements behind the loops over tiles", kernel_.name);
   if (!no_descriptors_.empty()) reason = fmt::format("{}: no tensor descriptors: {}", kernel_.name, no_descriptors_);
   if (!kernel_.scratch.empty())
     reason = fmt::format("{}: members pass '{}' on in a way that a block cannot hold", kernel_.name, kernel_.scratch[0].name);
@@ -68,7 +72,15 @@ void TritonWriter::plan() {
   is_wide_ = !kernel_.narrow_indices;
   find_coarse();
   Loops lanes, loops;
-  plan_body(kernel_.body, lanes, loops);
+  const int depth = lane_depth(kernel_.body);
+  auto plan_phase = [&](std::span<const KernelStatement> phase) { plan_body(phase, depth - lane_depth(phase), lanes, loops); };
+  for (const auto& phase : phases_)
+    if (!is_once(phase)) plan_phase(phase);
+  const int64_t block_elements = block_elements_;
+  for (const auto& phase : phases_)
+    if (is_once(phase)) plan_phase(phase);
+  plan_phase(behind_);
+  block_elements_ = block_elements;  // the blocks of the grid alone decide how many threads there are
   if (tile_) find_product();
   find_exp_sums(kernel_.body);
   for_each_statement(kernel_.body, [&](const KernelStatement& s) {
@@ -78,7 +90,7 @@ void TritonWriter::plan() {
   if (has_descriptors()) find_descriptors();
 }
 
-void TritonWriter::plan_body(const std::vector<KernelStatement>& body, Loops& lanes, Loops& loops) {
+void TritonWriter::plan_body(std::span<const KernelStatement> body, int first_dimension, Loops& lanes, Loops& loops) {
   for (const KernelStatement& s : body) {
     if (s.kind == KernelOp::kInit) accumulators_[s.accumulator].loops_at_init = loops;
     if (s.kind == KernelOp::kFinish) accumulators_[s.accumulator].varies = kernel_.values[s.result].varies;
@@ -92,15 +104,15 @@ void TritonWriter::plan_body(const std::vector<KernelStatement>& body, Loops& la
     const bool is_summed = tile_ && loop.has_lanes && !loop.is_parallel;  // no dimension of its own: see triton_product.cpp
     if (loop.has_lanes && !is_summed) {
       is_wide_ |= loop.extent.range().upper > std::numeric_limits<int32_t>::max() - loop.step.integer();
-      dimension_[&loop] = static_cast<int>(lanes.size());
+      dimension_[&loop] = first_dimension + static_cast<int>(lanes.size());
       lanes.push_back(&loop);
-      rank_ = std::max(rank_, static_cast<int>(lanes.size()));
+      rank_ = std::max(rank_, dimension_[&loop] + 1);
       int64_t elements = 1;
       for (const KernelLoop* l : lanes) elements *= l->step.integer();
       block_elements_ = std::max(block_elements_, elements);
     }
     if (is_for(loop)) loops.push_back(&loop);
-    plan_body(loop.body, lanes, loops);
+    plan_body(loop.body, first_dimension, lanes, loops);
     if (is_for(loop)) loops.pop_back();
     if (loop.has_lanes && !is_summed) lanes.pop_back();
   }
@@ -116,7 +128,12 @@ std::string TritonWriter::run() {
   write_head();
   ++depth_;
   if (kernel_.body.empty()) line("pass");
-  write_grid();
+  if (is_cooperative()) {
+    write_phases();
+  } else {
+    write_grid(phases_[0], 0);
+    if (!behind_.empty()) write_behind("0");
+  }
   --depth_;
   write_launch();
   return std::move(text_);
@@ -133,6 +150,7 @@ void TritonWriter::write_head() {
     if (p.kind == KernelParameter::kNumber) index_.bind(p.number, fmt::format("n{}", k));
   }
   if (kernel_.reports_errors) arguments += arguments.empty() ? "error" : ", error";
+  if (counts_programs()) arguments += arguments.empty() ? "counter" : ", counter";
   if (has_descriptors()) arguments += ", ALIGNED: tl.constexpr = True";
   line("@triton.jit");
   line("def {}({}):", kernel_.name, arguments);
@@ -170,11 +188,14 @@ void TritonWriter::write_launch() {
     }
   }
   if (kernel_.reports_errors) signature += "\"*i64\", ";
+  if (counts_programs()) signature += "\"*i32\", ";
   if (has_descriptors()) signature += "\"constexpr\", ";
+  const std::string counts =
+      fmt::format("{}{}", counts_programs() ? ", counts_programs=True" : "", is_cooperative() ? ", is_cooperative=True" : "");
   const std::string stages = tile_ ? fmt::format(", num_stages={}", tile_->stages) : "";
   text_ += fmt::format(
-      "\n\nLAUNCH = dict(kernel={}, signature=[{}], pointers={}, numbers={}, reports_errors={}, num_warps={}, fuses_products={}{})\n",
-      kernel_.name, signature, pointers, numbers, kernel_.reports_errors ? "True" : "False", warps(), is_coarse_ ? "True" : "False",
+      "\n\nLAUNCH = dict(kernel={}, signature=[{}], pointers={}, numbers={}, reports_errors={}, num_warps={}, fuses_products={}{}{})\n",
+      kernel_.name, signature, pointers, numbers, kernel_.reports_errors ? "True" : "False", warps(), is_coarse_ ? "True" : "False", counts,
       stages);
 }
 
@@ -202,30 +223,44 @@ void TritonWriter::open_lanes(const KernelLoop& loop, const std::string& name, c
   if (!is_multiple(loop.extent, loop.step.integer())) line("{0}_in = {0} < {1}", name, index_.text(loop.extent));
 }
 
-// The parallel loops, outermost first; program k of the grid takes the k-th combination, the innermost loop the fastest.
-void TritonWriter::write_grid() {
+// The parallel loops, outermost first; program k of the grid takes the k-th combination, the innermost loop the fastest. Of a cooperative
+// kernel's phase it takes others too, as many further on as there are programs.
+void TritonWriter::write_grid(std::span<const KernelStatement> phase, size_t number) {
   std::vector<const KernelLoop*> loops;
-  const std::vector<KernelStatement>* body = &kernel_.body;
-  std::vector<const std::vector<KernelStatement>*> bodies{body};
-  while (!body->empty() && body->back().kind == KernelOp::kLoop && body->back().loop->is_parallel) {
-    loops.push_back(body->back().loop.get());
-    body = &loops.back()->body;
+  std::span<const KernelStatement> body = phase;
+  std::vector bodies{body};
+  while (!body.empty() && body.back().kind == KernelOp::kLoop && body.back().loop->is_parallel) {
+    loops.push_back(body.back().loop.get());
+    body = loops.back()->body;
     bodies.push_back(body);
   }
   static constexpr const char* kNames[] = {"x", "y", "z"};
   LITZ_CHECK(loops.size() <= 3, "kernel {}: {} parallel loops", kernel_.name, loops.size());
-  auto name_of = [&](size_t k) { return std::string(kNames[loops.size() - 1 - k]); };
+  auto name_of = [&](size_t k) { return fmt::format("{}{}", kNames[loops.size() - 1 - k], number ? std::to_string(number) : ""); };
   for (size_t k = 0; k < loops.size(); ++k) {
     if (!loops[k]->has_lanes) continue;
     std::string block = name_of(k);
     block[0] = static_cast<char>(std::toupper(block[0]));
     line("{}BLOCK: tl.constexpr = {}", block, loops[k]->step.integer());
   }
-  if (!loops.empty() && !has_descriptors()) line("program = tl.program_id(0){}", is_wide_ ? ".to(tl.int64)" : "");
+  auto write_hoisted = [&](size_t k) {
+    for (const KernelStatement& s : bodies[k])
+      if (s.kind != KernelOp::kLoop) write_statement(s);
+  };
+  if (is_cooperative()) {
+    write_hoisted(0);
+    Expr tiles = ceil_div(loops[0]->extent, loops[0]->step);
+    for (size_t k = 1; k < loops.size(); ++k) tiles = tiles * ceil_div(loops[k]->extent, loops[k]->step);
+    line("for tile{} in range(tl.program_id(0), {}, programs):", number, index_.text(tiles));
+    ++depth_;
+    line("program = tl.cast(tile{}, {})", number, is_wide_ ? "tl.int64" : "tl.int32");
+  } else if (!loops.empty() && !has_descriptors()) {
+    line("program = tl.program_id(0){}", is_wide_ ? ".to(tl.int64)" : "");
+  }
   if (tile_) write_product_grid(loops);
   for (size_t k = tile_ ? 0 : loops.size(); k-- > 0;) {
     const std::string name = name_of(k);
-    const std::string block = std::string(1, static_cast<char>(std::toupper(name[0]))) + "BLOCK";
+    const std::string block = static_cast<char>(std::toupper(name[0])) + name.substr(1) + "BLOCK";
     if (k == 0) {
       line("{}_start = program * {}", name, block);
       continue;
@@ -235,18 +270,16 @@ void TritonWriter::write_grid() {
     line("program = program // ({})", tiles);
   }
   for (size_t k = 0; k < loops.size(); ++k) {
-    for (const KernelStatement& s : *bodies[k]) {
-      if (s.kind != KernelOp::kLoop) write_statement(s);
-    }
+    if (k > 0 || !is_cooperative()) write_hoisted(k);
     if (loops[k]->has_lanes) open_lanes(*loops[k], name_of(k), name_of(k) + "_start");
     else index_.bind(loops[k]->axis, name_of(k));
   }
-  if (!has_descriptors()) return write_body(*body);
-  write_pieces(*body);
-  --depth_;  // of the loop over tiles
+  if (has_descriptors()) write_pieces(body);
+  else write_body(body);
+  if (has_descriptors() || is_cooperative()) --depth_;  // of the loop over tiles
 }
 
-void TritonWriter::write_body(const std::vector<KernelStatement>& body) {
+void TritonWriter::write_body(std::span<const KernelStatement> body) {
   for (const KernelStatement& s : body) write_statement(s);
 }
 

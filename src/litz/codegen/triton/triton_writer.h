@@ -1,7 +1,7 @@
 #pragma once
 // Kernel IR as Triton source. A program of the grid takes one iteration of the parallel loops. Every loop with lanes is a dimension
 // of the block, by its depth among such loops; a value that varies over some of them has size 1 along the others, and Triton
-// broadcasts. Loops with lanes that are not whole, and plain loops, are `for` loops.
+// broadcasts. Loops with lanes that are not whole, and plain loops, are `for` loops. Kernels of several phases: triton_phases.cpp.
 #include <fmt/format.h>
 
 #include <unordered_map>
@@ -32,11 +32,12 @@ class TritonWriter {
 
   // triton_writer.cpp: the frame, loops
   void plan();
-  void plan_body(const std::vector<KernelStatement>& body, Loops& lanes, Loops& loops);
+  /// first_dimension: of the outermost loop with lanes.
+  void plan_body(std::span<const KernelStatement> body, int first_dimension, Loops& lanes, Loops& loops);
   void write_head();
   void write_launch();
-  void write_grid();
-  void write_body(const std::vector<KernelStatement>& body);
+  void write_grid(std::span<const KernelStatement> phase, size_t number);
+  void write_body(std::span<const KernelStatement> body);
   void write_loop(const KernelStatement& s) { write_loop(*s.loop); }
   void write_loop(const KernelLoop& loop);
   void open_lanes(const KernelLoop& loop, const std::string& name, const std::string& start, std::string block = "");
@@ -82,9 +83,16 @@ class TritonWriter {
                              std::string_view block_down, std::string_view block_across);
   void write_descriptors();
   void write_factors_of_descriptors();
-  void write_pieces(const std::vector<KernelStatement>& body);
+  void write_pieces(std::span<const KernelStatement> body);
   /// Of the product's columns, as the piece that is written counts them.
   std::string piece_start() const;
+
+  // triton_phases.cpp: parallel loops one after the other, and what the last program does
+  bool is_cooperative() const { return phases_.size() > 1; }
+  bool counts_programs() const { return is_cooperative() || !behind_.empty(); }
+  static bool is_once(std::span<const KernelStatement> phase);
+  void write_phases();
+  void write_behind(const std::string& counted);
 
   // triton_coarse.cpp
   void find_coarse();
@@ -124,6 +132,8 @@ class TritonWriter {
   std::string reduced(const Accumulator& a, const std::string& function, std::string value) const;
 
   const Kernel& kernel_;
+  const std::vector<std::span<const KernelStatement>> phases_;
+  const std::span<const KernelStatement> behind_;  // the parallel loops
   const ProductTile* tile_;
   struct Product {
     int accumulator = -1;

@@ -114,7 +114,7 @@ struct WorkerPool::Impl {
       KernelBinary binary;
       if (status == "ok")
         words >> binary.warps >> binary.shared_bytes >> binary.extra_arguments >> binary.scratch_bytes >> binary.pointers >>
-            binary.numbers >> binary.reports_errors >> binary.entry;
+            binary.numbers >> binary.reports_errors >> binary.counts_programs >> binary.is_cooperative >> binary.entry;
       words >> bytes;
       if (!words) break;
       std::string body(bytes, '\0');

@@ -5,7 +5,8 @@
 //
 // On the wire, both ways: one header line of words, then that many bytes.
 //   request: "<id> <target> <aligned 0|1> <bytes>\n" source       target: "cuda:90", "hip:gfx942"
-//   reply:   "<id> ok <warps> <shared bytes> <extra arguments> <scratch bytes> <pointers> <numbers> <reports errors 0|1> <entry> <bytes>\n" machine code
+//   reply:   "<id> ok <warps> <shared bytes> <extra arguments> <scratch bytes> <pointers> <numbers> <reports errors 0|1>
+//             <counts programs 0|1> <cooperative 0|1> <entry> <bytes>\n" machine code
 //            "<id> error <bytes>\n" what went wrong
 #include <future>
 #include <string>
@@ -24,7 +25,9 @@ struct KernelBinary {
   int extra_arguments = 0;  // pointers that the compiler added behind the kernel's own; null is right for them
   int scratch_bytes = 0;    // of each program; if not 0, the first extra argument points to that much for all of them
   int pointers = 0, numbers = 0;
-  bool reports_errors = false;  // one more pointer behind the numbers: to a KernelError
+  bool reports_errors = false;   // one more pointer behind the numbers: to a KernelError
+  bool counts_programs = false;  // one more behind that: to an int32 that is 0 when the kernel begins and when it ends
+  bool is_cooperative = false;   // programs wait for each other: all must run at the same time, any number of them does
 };
 
 class WorkerPool {

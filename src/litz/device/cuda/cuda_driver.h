@@ -12,6 +12,23 @@ namespace litz::cuda {
 using Status = int;  // 0: success
 using Handle = void*;
 
+/// CUlaunchAttribute and CUlaunchConfig.
+struct LaunchAttribute {
+  static constexpr int kCooperative = 2;
+  int id = 0;
+  union alignas(8) {
+    int cooperative;
+    char bytes[64];
+  } value = {};
+};
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  Handle stream;
+  LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+static_assert(sizeof(LaunchAttribute) == 72 && offsetof(LaunchConfig, stream) == 32 && sizeof(LaunchConfig) == 56);
+
 #define LITZ_CUDA_FUNCTIONS(X)                                                                                              \
   X(cuInit, (unsigned))                                                                                                     \
   X(cuDeviceGet, (int*, int))                                                                                               \
@@ -25,7 +42,17 @@ using Handle = void*;
   X(cuLibraryUnload, (Handle))                                                                                              \
   X(cuKernelSetAttribute, (int, int, Handle, int))                                                                          \
   X(cuLaunchKernel, (Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**, void**)) \
+  X(cuLaunchKernelEx, (const LaunchConfig*, Handle, void**, void**))                                                        \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int*, Handle, int, size_t))                                               \
   X(cuMemHostAlloc, (void**, size_t, unsigned))                                                                             \
+  X(cuMemAlloc_v2, (uint64_t*, size_t))                                                                                     \
+  X(cuMemsetD8Async, (uint64_t, unsigned char, size_t, Handle))                                                             \
+  X(cuStreamCreate, (Handle*, unsigned))                                                                                    \
+  X(cuStreamSynchronize, (Handle))                                                                                          \
+  X(cuStreamDestroy_v2, (Handle))                                                                                           \
+  X(cuStreamGetId, (Handle, unsigned long long*))                                                                           \
+  X(cuStreamIsCapturing, (Handle, int*))                                                                                    \
+  X(cuThreadExchangeStreamCaptureMode, (int*))                                                                              \
   X(cuGetErrorString, (Status, const char**))
 
 struct Driver {
@@ -51,6 +78,7 @@ enum Attribute : int {
   kMajor = 75,
   kMinor = 76,
   kL2Bytes = 38,
+  kCooperativeLaunch = 95,
 };
 
 }  // namespace litz::cuda

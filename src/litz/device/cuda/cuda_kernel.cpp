@@ -1,23 +1,27 @@
 #include "litz/device/cuda/cuda_kernel.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
 
 #include "litz/device/cuda/cuda_driver.h"
+#include "litz/device/cuda/program_counter.h"
 
 namespace litz::cuda {
 namespace {
 
 constexpr int kMaxDynamicSharedBytes = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 constexpr int kSharedWithoutAsking = 48 << 10;
+constexpr Status kTooManyTogether = 720;  // CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
 constexpr int kMostArguments = 512;
 
 /// Machine code in the driver; a CUkernel serves every device of the process.
 struct Variant {
   KernelBinary binary;
   Handle library = nullptr, kernel = nullptr;
-  std::atomic<uint64_t> devices_ready{0};  // where the size of shared memory was asked for
+  std::atomic<uint64_t> devices_ready{0};                // where the size of shared memory was asked for
+  std::array<std::atomic<int>, 64> programs_together{};  // on each device; 0: not asked for yet
 };
 
 /// What kernels report to: code, value, size (runtime::KernelError), in host memory that devices write.
@@ -101,7 +105,7 @@ class LoadedKernel {
       if (!report) return unsupported("{}", report.reason());
       errors_ = report->words;
     }
-    if (binary.pointers + binary.numbers + binary.extra_arguments + 1 > kMostArguments)
+    if (binary.pointers + binary.numbers + binary.extra_arguments + 2 > kMostArguments)
       return unsupported("{}: too many arguments", binary.entry);
     (aligned ? aligned_ : unaligned_) = variant.release();
     return true;
@@ -133,12 +137,27 @@ class LoadedKernel {
       return 1;
     }
     void* arguments[kMostArguments];
-    void *nothing = nullptr, *scratch = nullptr;
+    void *nothing = nullptr, *scratch = nullptr, *counter = nullptr;
     int n = 0;
     for (int k = 0; k < binary.pointers; ++k) arguments[n++] = const_cast<void**>(&pointers[k]);
     for (int k = 0; k < binary.numbers; ++k) arguments[n++] = const_cast<int64_t*>(&numbers[k]);
     if (binary.reports_errors) arguments[n++] = &errors_;
+    if (binary.counts_programs) {
+      auto found = program_counter(device, stream);
+      if (!found) {
+        *message = fmt::format("{}: {}", binary.entry, found.reason());
+        return 1;
+      }
+      counter = *found;
+      arguments[n++] = &counter;
+    }
     for (int k = 0; k < binary.extra_arguments; ++k) arguments[n++] = k ? &nothing : &scratch;
+    std::atomic<int>& together = variant->programs_together[static_cast<size_t>(device & 63)];
+    if (binary.is_cooperative) {
+      if (!together) [[unlikely]]
+        if (const Status failed = find_programs_together(*variant, &together)) return fail(message, "occupancy", failed);
+      range = std::min<int64_t>(range, together);
+    }
     if (range > INT32_MAX) {
       *message = fmt::format("{}: a grid of {} programs (at most {})", binary.entry, range, INT32_MAX);
       return 1;
@@ -149,13 +168,38 @@ class LoadedKernel {
         return 1;
       }
     }
-    const Status failed = d.cuLaunchKernel(variant->kernel, static_cast<unsigned>(range), 1, 1, static_cast<unsigned>(32 * binary.warps), 1,
-                                           1, static_cast<unsigned>(binary.shared_bytes), stream, arguments, nullptr);
+    const auto programs = static_cast<unsigned>(range), threads = static_cast<unsigned>(32 * binary.warps);
+    const auto shared_bytes = static_cast<unsigned>(binary.shared_bytes);
+    Status failed = 0;
+    if (binary.is_cooperative) {
+      LaunchAttribute attribute{.id = LaunchAttribute::kCooperative, .value = {.cooperative = 1}};
+      LaunchConfig config{{programs, 1, 1}, {threads, 1, 1}, shared_bytes, stream, &attribute, 1};
+      // Programs that do not all fit would wait for ever: the driver refuses them. Another process may have been given a share of the device.
+      while ((failed = d.cuLaunchKernelEx(&config, variant->kernel, arguments, nullptr)) == kTooManyTogether && config.grid[0] > 1) {
+        config.grid[0] /= 2;
+        together = static_cast<int>(config.grid[0]);
+      }
+    } else {
+      failed = d.cuLaunchKernel(variant->kernel, programs, 1, 1, threads, 1, 1, shared_bytes, stream, arguments, nullptr);
+    }
     if (scratch) d.release(scratch);
     return failed ? fail(message, "launch", failed) : 0;
   }
 
  private:
+  /// How many programs the current device runs at the same time; it may be a part of a GPU.
+  static Status find_programs_together(const Variant& variant, std::atomic<int>* together) {
+    const Driver& d = *driver();
+    const KernelBinary& binary = variant.binary;
+    int handle = 0, multiprocessors = 0, of_each = 0;
+    const Status failed =
+        d.cuCtxGetDevice(&handle) ?: d.cuDeviceGetAttribute(&multiprocessors, kMultiprocessors, handle)
+        ?: d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&of_each, variant.kernel, 32 * binary.warps, static_cast<size_t>(binary.shared_bytes));
+    if (failed) return failed;
+    *together = std::max(1, multiprocessors * of_each);
+    return 0;
+  }
+
   int fail(std::string* message, const char* what, Status failed) {
     *message = fmt::format("{} of {}: {}", what, aligned_.load()->binary.entry, driver()->text_of(failed));
     return 1;
