@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "golden.h"
 #include "litz/codegen/cpp/kernel_text.h"
+#include "litz/kernel/append_small_kernels.h"
 #include "litz/kernel/reuse_in_place.h"
 #include "scheduled_program.h"
 
@@ -9,12 +12,14 @@ namespace {
 
 template <typename Spell>
 std::string spell_kernels(std::string_view text, std::string_view pass, Spell spell) {
-  const test::FixedTarget target({}, true);
+  const bool is_of_blocks = pass == "append_small_kernels";
+  const test::FixedTarget target(is_of_blocks ? test::grid_facts() : TargetFacts(), true);
   test::Scheduled scheduled = test::schedule_program(parse_loop_program(text), target);
   std::vector<std::unique_ptr<Kernel>> kernels;
   for (const auto& group : scheduled.schedule.groups)
     kernels.push_back(group->kind == GroupKind::kLoops ? build_kernel(*group, scheduled.schedule, target) : nullptr);
   if (pass == "reuse_in_place") reuse_in_place(scheduled.schedule, kernels, target);
+  if (is_of_blocks) append_small_kernels(scheduled.schedule, kernels, [](size_t) { return false; });
   std::string out;
   for (const auto& kernel : kernels)
     if (kernel) out += spell(*kernel);
@@ -24,7 +29,8 @@ std::string spell_kernels(std::string_view text, std::string_view pass, Spell sp
 }  // namespace
 
 std::string golden_kernel(std::string_view pass, std::string_view text) {
-  if (pass != "build_kernel" && pass != "reuse_in_place") user_error("no kernel pass named {}", pass);
+  constexpr std::string_view kPasses[] = {"build_kernel", "reuse_in_place", "append_small_kernels"};
+  if (std::ranges::find(kPasses, pass) == std::end(kPasses)) user_error("no kernel pass named {}", pass);
   return spell_kernels(text, pass, [](const Kernel& kernel) { return to_text(kernel); });
 }
 

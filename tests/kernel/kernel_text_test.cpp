@@ -13,6 +13,7 @@
 #include "litz/graph_opt/eliminate_dead_code.h"
 #include "litz/graph_opt/merge_common_subexpressions.h"
 #include "litz/graph_opt/remove_no_ops.h"
+#include "litz/kernel/append_small_kernels.h"
 #include "litz/loop/simplify_indices.h"
 #include "litz/lower/lower_graph.h"
 #include "litz/schedule/own_scatter_bases.h"
@@ -79,10 +80,14 @@ void expect_round_trip(const Kernel& kernel, const Target& target) {
 
 int expect_round_trips(std::unique_ptr<LoopProgram> program, const Target& target) {
   const test::Scheduled scheduled = test::schedule_program(std::move(program), target);
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  for (const auto& group : scheduled.schedule.groups)
+    kernels.push_back(group->kind == GroupKind::kLoops ? build_kernel(*group, scheduled.schedule, target) : nullptr);
+  if (target.facts().knows_last_program) append_small_kernels(scheduled.schedule, kernels, [](size_t) { return false; });
   int count = 0;
-  for (const auto& group : scheduled.schedule.groups) {
-    if (group->kind != GroupKind::kLoops) continue;
-    expect_round_trip(*build_kernel(*group, scheduled.schedule, target), target);
+  for (const auto& kernel : kernels) {
+    if (!kernel) continue;
+    expect_round_trip(*kernel, target);
     ++count;
     if (testing::Test::HasFailure()) break;
   }
@@ -93,7 +98,7 @@ const test::FixedTarget kVectors, kGrid(test::grid_facts());
 
 TEST(KernelText, KernelsOfTheGoldenProgramsReadBackToTheSame) {
   int count = 0;
-  for (const char* folder : {"golden/kernel/build_kernel", "golden/codegen/cpp"})
+  for (const char* folder : {"golden/kernel/build_kernel", "golden/kernel/append_small_kernels", "golden/codegen/cpp"})
     for (const auto& entry : fs::directory_iterator(kTests / folder)) {
       const std::string text = read(entry.path());
       const std::string program = text.substr(0, text.find("----\n"));

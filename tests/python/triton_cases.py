@@ -1,4 +1,4 @@
-"""Runs or compiles the cases of test_triton_codegen.py: triton_cases.py interpret|compile FOLDER [TARGET...]. The last line of the output
+"""Runs or compiles the cases of test_triton_codegen.py: triton_cases.py interpret|compile|order FOLDER [TARGET...]. The last line of the output
 is a JSON object: what failed, and how.
 
 The wrapper's text is read by a small interpreter of its own, so that the sources are run as the executor would run them.
@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import tempfile
+from functools import partial
 
 import torch
 
@@ -48,6 +49,7 @@ def interpret(case, folder):
     kernels = [worker.load_source(s, folder).LAUNCH for s in split_sources(case["source"])]
     tensors, inputs, outputs = {}, list(case["inputs"]), None
     error = torch.zeros(3, dtype=torch.int64)
+    counter = torch.zeros(1, dtype=torch.int32)
     for line in case["wrapper"].splitlines()[1:]:
         line = line.strip()
         word, _, rest = line.partition(" ")
@@ -67,7 +69,10 @@ def interpret(case, folder):
             index, arguments, grid = parse_call(rest, case)
             launch = kernels[index]
             extra = [error] if launch["reports_errors"] else []
+            if launch.get("counts_programs"):
+                extra.append(counter)
             launch["kernel"][(grid,)](*[tensors[a] for a in arguments], *extra)
+            assert int(counter) == 0, f"the counter is {int(counter)} behind {line}"
         elif word == "extern" and "= aten.randint.low(" in rest:
             name, dtype, sizes, strides, _ = declared(rest)
             tensors[name] = torch.full(sizes, case["seed"], dtype=dtype)
@@ -100,6 +105,17 @@ def compare(actual, expected):
     return None
 
 
+def check_order(source, target, modules):
+    """Programs that count themselves do so with release and acquire, and read nothing through the path for what no kernel writes."""
+    launch = worker.load_source(source, modules).LAUNCH
+    if not launch.get("counts_programs"):
+        return "no program counts itself"
+    text = worker.compile_kernel(launch, target, True).asm["ptx"]
+    if ".acq_rel" not in text or "bar.sync" not in text:
+        return f"nothing orders what programs write and read:\n{text}"
+    return "loads of read-only memory" if "ld.global.nc" in text or "ldu.global" in text else None
+
+
 def attempt(function, *arguments):
     try:
         return function(*arguments)
@@ -119,7 +135,8 @@ def main(mode, folder, targets):
                 continue
             for source in split_sources(case["source"]):
                 for target in targets:
-                    if isinstance(failure := attempt(worker.compile_source, source, target, True, modules), str):
+                    function = partial(check_order, source, target, modules) if mode == "order" else partial(worker.compile_source, source, target, True, modules)
+                    if isinstance(failure := attempt(function), str):
                         failures[f"{name} {target}"] = failure
     print(json.dumps(failures))
 

@@ -22,8 +22,9 @@ struct CompileState {
   std::unique_ptr<LoopProgram> loops;
   Schedule schedule;
   std::unordered_map<const FusedGroup*, ProductTile> tiles;  // of groups that begin with a matrix product
-  std::vector<std::unique_ptr<Kernel>> kernels;              // one per group of the schedule; null for extern calls
-  std::vector<KernelSource> sources;                         // one per group
+  /// One per group of the schedule; null for extern calls, and for groups whose statements are part of an earlier kernel.
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::vector<KernelSource> sources;  // one per group
   std::unique_ptr<WrapperProgram> wrapper;
   std::shared_ptr<runtime::Program> program;
   CompileReport report;

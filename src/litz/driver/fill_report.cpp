@@ -104,6 +104,7 @@ void fill_report(CompileState& s) {
   ExprContext& context = *s.loops->context;
   for (size_t g = 0; g < s.schedule.groups.size(); ++g) {
     const FusedGroup& group = *s.schedule.groups[g];
+    if (group.kind == GroupKind::kLoops && !s.kernels[g]) continue;  // part of an earlier kernel, and small
     Traffic read(context), written(context);
     count_group(group, s.kernels[g].get(), read, written);
     r.bytes_read += read.bytes();

@@ -19,6 +19,7 @@
 #include "litz/graph_opt/pad_matrix_products.h"
 #include "litz/graph_opt/remove_no_ops.h"
 #include "litz/graph_opt/separate_convolution_bias.h"
+#include "litz/kernel/append_small_kernels.h"
 #include "litz/kernel/reuse_in_place.h"
 #include "litz/loop/simplify_indices.h"
 #include "litz/lower/lower_graph.h"
@@ -197,6 +198,12 @@ Refused reuse_in_place_stage(CompileState& s) {
   return {};
 }
 
+Refused append_small_kernels_stage(CompileState& s) {
+  if (s.device->target().facts().knows_last_program)
+    append_small_kernels(s.schedule, s.kernels, [&](size_t k) { return s.tile_of(k) != nullptr; });
+  return {};
+}
+
 Refused generate_code_stage(CompileState& s) {
   for (const auto& kernel : s.kernels) {
     s.sources.emplace_back();
@@ -305,6 +312,9 @@ const Stage kStages[] = {
     {{"assign_storage", Level::kSchedule, "mutations happen in place where they may"}, assign_storage_stage},
     {{"build_kernels", Level::kKernel, "groups become trees of loops over memory"}, build_kernels_stage},
     {{"reuse_in_place", Level::kKernel, "an output takes the memory of an input that ends there"}, reuse_in_place_stage},
+    // After the memory of every kernel is known: what runs between two kernels is compared by it.
+    {{"append_small_kernels", Level::kKernel, "small kernels are run by the last program of the one that they wait for"},
+     append_small_kernels_stage},
     {{"generate_code", Level::kSource, "kernels become source text"}, generate_code_stage},
     {{"build_wrapper", Level::kWrapper, "the call, line by line"}, build_wrapper_stage},
     {{"plan_memory", Level::kWrapper, "temporaries share an arena"}, plan_memory_stage},

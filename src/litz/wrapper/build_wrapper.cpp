@@ -25,7 +25,7 @@ class Builder {
     for (size_t g = 0; g < schedule_.groups.size(); ++g) {
       const FusedGroup& group = *schedule_.groups[g];
       if (group.kind == GroupKind::kExtern) call_extern(*group.members[0].operation);
-      else call_kernel(group, kernels_[g]);
+      else if (kernels_[g].kernel) call_kernel(kernels_[g]);
     }
     copy_back();
     declare_outputs();
@@ -116,8 +116,7 @@ class Builder {
     return id;
   }
 
-  void call_kernel(const FusedGroup& group, const ScheduledKernel& scheduled) {
-    LITZ_CHECK(scheduled.kernel, "group {} has no kernel", group.name);
+  void call_kernel(const ScheduledKernel& scheduled) {
     const Kernel& kernel = *scheduled.kernel;
     KernelCallLine line;
     line.kernel = static_cast<int32_t>(out_->kernels.size());

@@ -8,7 +8,7 @@
 
 namespace litz {
 
-/// kernels[k] belongs to schedule.groups[k]; null for extern groups.
+/// kernels[k] belongs to schedule.groups[k]; null for extern groups, and for those whose statements are part of an earlier kernel.
 struct ScheduledKernel {
   const Kernel* kernel = nullptr;
   KernelSource source;

@@ -27,6 +27,7 @@ class CudaTarget : public Target {
     facts_.max_grid[0] = INT32_MAX;
     facts_.max_grid[1] = facts_.max_grid[2] = 65535;
     facts_.has_atomics = true;
+    facts_.knows_last_program = true;
     facts_.draws_random_numbers = true;
     facts_.sorted_elements = 512;
     facts_.matrix_row_bytes = 16;
