@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Scans, sorts and long reductions along rows on a GPU: eager, TorchInductor and Litz, each recorded as a CUDA graph, and the time that a
-copy of the same bytes takes (two passes over the input).
+copy of the same bytes takes (two passes over the input); beside it what a call takes that is not recorded (`call_us`), where launches count.
 
     python benchmarks/rows_cuda.py --out rows.json [--no-peer]
 """
@@ -35,8 +35,24 @@ CASES = {
     "softmax and cumsum": (lambda x: torch.softmax(x, -1).cumsum(-1), [(4096, 1024), (64, 50257)]),
     "sort": (lambda x: x.sort(dim=-1), [(65536, 64), (8192, 256), (4096, 1024)]),
     "most likely": (most_likely, [(65536, 64), (4096, 1024)]),
-    "sum": (lambda x: x.sum(-1), [(1, 1 << 24), (16, 1 << 20)]),
+    "sum": (lambda x: x.sum(-1), [(1, 1 << 24), (16, 1 << 20), (8, 131072)]),
+    "variance": (lambda x: x.var(-1), [(8, 131072)]),
+    "softmax": (lambda x: torch.softmax(x, -1), [(8, 131072), (1, 1 << 22)]),
+    "layer norm": (lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:]), [(8, 131072)]),
 }
+
+
+def call_us(call, repeats=200):
+    """The least of several means over calls one after the other."""
+    least = float("inf")
+    for _ in range(5):
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        for _ in range(repeats):
+            call()
+        torch.cuda.synchronize()
+        least = min(least, (time.perf_counter() - begin) / repeats * 1e6)
+    return least
 
 
 def measure(name, function, sizes, peer):
@@ -60,6 +76,7 @@ def measure(name, function, sizes, peer):
         if key != "copy":
             row["error"][key] = ((torch.utils._pytree.tree_leaves(result)[0].double() - exact).norm() / exact.norm()).item()
     row["us"] = least_us(graphs)
+    row["call_us"] = {key: call_us(call) for key, call in calls.items() if key != "copy"}
     return row
 
 
@@ -81,7 +98,8 @@ def main() -> int:
                 except Exception as error:  # a case that fails is a row of the result
                     row = dict(name=f"{name} {sizes}", failed=repr(error)[:600])
                 result["rows"].append(row)
-                print(row["name"], row.get("failed") or {k: round(v, 1) for k, v in row["us"].items()}, row.get("kernels"), row.get("extern_calls"), flush=True)
+                times = [{k: round(v, 1) for k, v in row.get(key, {}).items()} for key in ("us", "call_us")]
+                print(row["name"], row.get("failed") or times, row.get("kernels"), row.get("extern_calls"), flush=True)
                 machine.save(result, options.out)
     return 0
 

@@ -14,6 +14,7 @@
 #include "litz/graph_opt/merge_common_subexpressions.h"
 #include "litz/graph_opt/remove_no_ops.h"
 #include "litz/kernel/append_small_kernels.h"
+#include "litz/kernel/make_cooperative_kernels.h"
 #include "litz/loop/simplify_indices.h"
 #include "litz/lower/lower_graph.h"
 #include "litz/schedule/own_scatter_bases.h"
@@ -83,7 +84,10 @@ int expect_round_trips(std::unique_ptr<LoopProgram> program, const Target& targe
   std::vector<std::unique_ptr<Kernel>> kernels;
   for (const auto& group : scheduled.schedule.groups)
     kernels.push_back(group->kind == GroupKind::kLoops ? build_kernel(*group, scheduled.schedule, target) : nullptr);
-  if (target.facts().knows_last_program) append_small_kernels(scheduled.schedule, kernels, [](size_t) { return false; });
+  if (target.facts().runs_programs_together) {
+    append_small_kernels(scheduled.schedule, kernels, [](size_t) { return false; });
+    make_cooperative_kernels(scheduled.schedule, kernels, target.facts(), [](size_t) { return false; });
+  }
   int count = 0;
   for (const auto& kernel : kernels) {
     if (!kernel) continue;
@@ -98,7 +102,8 @@ const test::FixedTarget kVectors, kGrid(test::grid_facts());
 
 TEST(KernelText, KernelsOfTheGoldenProgramsReadBackToTheSame) {
   int count = 0;
-  for (const char* folder : {"golden/kernel/build_kernel", "golden/kernel/append_small_kernels", "golden/codegen/cpp"})
+  for (const char* folder :
+       {"golden/kernel/build_kernel", "golden/kernel/append_small_kernels", "golden/kernel/make_cooperative_kernels", "golden/codegen/cpp"})
     for (const auto& entry : fs::directory_iterator(kTests / folder)) {
       const std::string text = read(entry.path());
       const std::string program = text.substr(0, text.find("----\n"));

@@ -59,6 +59,18 @@ def mean_of_activated_planes(x):
     return y, y.mean((2, 3))
 
 
+def figures_of_long_rows(x):
+    """What is computed in pieces and combined by the program that comes last."""
+    return x.sum(-1), x.amin(-1), (x > 3).any(-1), x.mean(-1)
+
+
+def sums_and_what_follows(x, y, running):
+    """A chain of small kernels."""
+    s = x.mean(-1)
+    t = (y * s[:, None]).sum(0)
+    return s, t.cumsum(0), running * 0.9 + s * 0.1, torch.softmax(t, 0)
+
+
 def cumprod_and_sum(x):
     y = x.cumprod(1)
     return y, y.sum()
@@ -169,6 +181,15 @@ PROGRAMS = {
     "sum_rows": (lambda x: x.sum(-1), lambda: (r(20, 100),)),
     "sum_columns": (lambda x: x.sum(0), lambda: (r(70, 90),)),
     "sum_long_rows": (lambda x: x.sum(-1), lambda: (r(3, 9001),)),
+    "sum_in_pieces": (lambda x: x.sum(), lambda: (r(40009),)),
+    "figures_of_long_rows": (figures_of_long_rows, lambda: (r(2, 32771),)),
+    "mean_of_long_rows_bf16": (lambda x: x.mean(-1), lambda: (r(3, 32768, dtype=BF16),)),
+    "least_of_a_long_integer_row": (lambda x: (*x.min(0), x.prod()), lambda: (r(32768, dtype=torch.int64),)),
+    "sums_and_what_follows": (sums_and_what_follows, lambda: (r(3, 33301).abs(), r(3, 50), r(3))),
+    "sums_of_many_long_rows": (lambda x: x.sum(-1), lambda: (r(9, 32768).abs(),)),
+    "variance_in_pieces": (lambda x: torch.var_mean(x, -1, correction=1), lambda: (3 + r(2, 33301),)),
+    "softmax_in_pieces": (lambda x: torch.softmax(x, -1), lambda: (r(2, 33301),)),
+    "layer_norm_in_pieces": (layer_norm, lambda: (r(2, 33301), r(33301), r(33301))),
     "mean_of_planes": (lambda x: x.mean((2, 3)), lambda: (r(2, 5, 7, 7),)),
     "amax_amin": (lambda x: x.amax(-1) - x.amin(-1), lambda: (r(11, 65),)),
     "argmax": (lambda x: x.argmax(-1), lambda: (r(11, 65),)),
@@ -379,6 +400,13 @@ def test_kernels_compile_for_every_architecture_without_a_gpu(sources, tmp_path)
     assert not failures, "\n".join(f"{k}: {v}" for k, v in failures.items())
 
 
+def test_what_other_programs_wrote_is_read_behind_their_count(tmp_path):
+    (folder := tmp_path / "cases").mkdir()
+    save_cases(folder, {name: PROGRAMS[name] for name in ("sum_in_pieces", "softmax_in_pieces")})
+    failures = run("order", folder, "cuda:80", "cuda:90", TRITON_CACHE_DIR=str(tmp_path))
+    assert not failures, "\n".join(f"{k}: {v}" for k, v in failures.items())
+
+
 def test_sorts_compile_without_a_gpu(sorts, tmp_path):
     failures = run("compile", sorts, "cuda:90", "hip:gfx942", TRITON_CACHE_DIR=str(tmp_path))
     assert not failures, "\n".join(f"{k}: {v}" for k, v in failures.items())
@@ -392,6 +420,47 @@ WIDE = [
     ("norm_of_merged_patches", lambda: (r(4, 28, 28, 96), r(384), r(384)), 196),
     ("mean_of_activated_planes", lambda: (r(32, 64, 112, 112).contiguous(memory_format=torch.channels_last),), 128),
 ]
+
+
+# function, size of its input, kernels: of phases, with statements that the last program runs, without
+LONG = [
+    (lambda x: x.sum(-1), (1, 1 << 20), (1, 1, 2)),
+    (lambda x: x.argmax(-1), (8, 131072), (1, 1, 2)),
+    (lambda x: x.var(-1), (8, 131072), (1, 2, 4)),
+    (lambda x: x.cumsum(-1), (8, 131072), (1, 2, 3)),
+    (lambda x: torch.softmax(x, -1), (8, 131072), (1, 3, 5)),
+    (lambda x: F.layer_norm(x, x.shape[-1:]), (8, 131072), (1, 3, 5)),
+]
+
+
+@pytest.mark.parametrize("function, size, counts", LONG)
+def test_one_launch_computes_what_few_long_rows_give(function, size, counts):
+    graph = gpu_text(capture(function, (torch.zeros(size),))[0])
+    for count, settings in zip(counts, [[], ["skip=make_cooperative_kernels"], ["skip=append_small_kernels"]], strict=True):
+        wrapper = _C.run_text(graph, "build_wrapper", *settings)
+        assert len(re.findall(r"^  call ", wrapper, re.M)) == count, wrapper
+
+
+def test_programs_wait_for_each_other_in_kernels_of_phases_alone():
+    for function, size, (with_phases, with_last, _) in LONG:
+        graph = gpu_text(capture(function, (torch.zeros(size),))[0])
+        source = _C.run_text(graph, "generate_code")
+        assert ("lt.wait_for(" in source) == ("is_cooperative=True" in source) == (with_phases < with_last), source
+        source = _C.run_text(graph, "generate_code", "skip=make_cooperative_kernels")
+        assert "lt.is_last_program(counter, 0)" in source and "lt.wait_for(" not in source, source
+
+
+def test_what_runs_between_two_kernels_keeps_them_apart():
+    """The small kernel reads what a product makes of the pieces, and cannot run before it."""
+
+    def function(x, w):
+        s = x.sum(-1)
+        return (s[None] @ w + s).sigmoid()
+
+    graph = gpu_text(capture(function, (torch.zeros(8, 131072), torch.zeros(8, 8)))[0])
+    wrapper = _C.run_text(graph, "build_wrapper")
+    order = re.findall(r"^  (call|extern) ", wrapper, re.M)
+    assert order == ["call", "extern", "call"], wrapper
 
 
 @pytest.mark.parametrize("name, make, least", WIDE, ids=[name for name, *_ in WIDE])

@@ -68,6 +68,8 @@ def interpret(case, folder):
         elif word == "call":
             index, arguments, grid = parse_call(rest, case)
             launch = kernels[index]
+            if launch.get("is_cooperative"):
+                grid = 1  # programs run one after the other here: they must not wait for each other
             extra = [error] if launch["reports_errors"] else []
             if launch.get("counts_programs"):
                 extra.append(counter)

@@ -18,7 +18,7 @@ TargetFacts grid_facts() {
   facts.max_grid[0] = INT32_MAX;
   facts.max_grid[1] = facts.max_grid[2] = 65535;
   facts.has_atomics = true;
-  facts.knows_last_program = true;
+  facts.knows_last_program = facts.runs_programs_together = true;
   return facts;
 }
 

@@ -20,6 +20,7 @@
 #include "litz/graph_opt/remove_no_ops.h"
 #include "litz/graph_opt/separate_convolution_bias.h"
 #include "litz/kernel/append_small_kernels.h"
+#include "litz/kernel/make_cooperative_kernels.h"
 #include "litz/kernel/reuse_in_place.h"
 #include "litz/loop/simplify_indices.h"
 #include "litz/lower/lower_graph.h"
@@ -204,6 +205,13 @@ Refused append_small_kernels_stage(CompileState& s) {
   return {};
 }
 
+Refused make_cooperative_kernels_stage(CompileState& s) {
+  const TargetFacts& facts = s.device->target().facts();
+  if (facts.runs_programs_together)
+    make_cooperative_kernels(s.schedule, s.kernels, facts, [&](size_t k) { return s.tile_of(k) != nullptr; });
+  return {};
+}
+
 Refused generate_code_stage(CompileState& s) {
   for (const auto& kernel : s.kernels) {
     s.sources.emplace_back();
@@ -315,6 +323,8 @@ const Stage kStages[] = {
     // After the memory of every kernel is known: what runs between two kernels is compared by it.
     {{"append_small_kernels", Level::kKernel, "small kernels are run by the last program of the one that they wait for"},
      append_small_kernels_stage},
+    {{"make_cooperative_kernels", Level::kKernel, "kernels that wait for what a long row's pieces give become phases of one launch"},
+     make_cooperative_kernels_stage},
     {{"generate_code", Level::kSource, "kernels become source text"}, generate_code_stage},
     {{"build_wrapper", Level::kWrapper, "the call, line by line"}, build_wrapper_stage},
     {{"plan_memory", Level::kWrapper, "temporaries share an arena"}, plan_memory_stage},

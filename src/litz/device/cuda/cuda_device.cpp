@@ -28,6 +28,7 @@ class CudaTarget : public Target {
     facts_.max_grid[1] = facts_.max_grid[2] = 65535;
     facts_.has_atomics = true;
     facts_.knows_last_program = true;
+    facts_.runs_programs_together = attribute(cuda::kCooperativeLaunch, 1) != 0;
     facts_.draws_random_numbers = true;
     facts_.sorted_elements = 512;
     facts_.matrix_row_bytes = 16;
