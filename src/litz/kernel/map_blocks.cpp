@@ -29,11 +29,17 @@ struct UnitStride {
   int64_t load_bytes = 0, store_bytes = 0;  // per element, of accesses that are contiguous along the axis
 };
 
-UnitStride unit_stride(const KernelPlan& plan, Expr axis) {
+/// Whether the offset changes with the axis, or may: it depends on what was loaded.
+bool moves_along(Expr offset, Expr axis) {
+  return std::ranges::any_of(free_symbols(offset), [&](Expr s) { return s == axis || s.symbol_kind() == SymbolKind::kIndirect; });
+}
+
+/// `along`: of those alone that move along this axis too.
+UnitStride unit_stride(const KernelPlan& plan, Expr axis, Expr along = {}) {
   UnitStride out;
   auto is_unit = [&](Expr offset) {
     Expr c = coefficient_of(offset, axis);
-    return c && c.is_integer(1);
+    return c && c.is_integer(1) && (!along || moves_along(offset, along));
   };
   for (const PlannedMember& member : plan.members) {
     for (size_t k = 0; k < member.body.instrs.size(); ++k) {
@@ -92,6 +98,12 @@ Tile find_tile(const KernelPlan& plan, std::span<const Expr> axes) {
     if (int64_t bytes = other.load_bytes + other.store_bytes; bytes > most_loaded) most_loaded = bytes, tile.read = axis;
   }
   if (!tile.written || !tile.read) return {};
+  // Few rows leave lanes of a tile idle: too many for what is read once for a whole row.
+  int64_t rows = 1;
+  for (Expr axis : axes)
+    if (axis != tile.written) rows *= estimate(axis.extent());
+  const UnitStride turned = unit_stride(plan, tile.read, tile.written);
+  if (rows < kTileSide && turned.load_bytes + turned.store_bytes == 0) return {};
   const bool is_worth_it = estimate(tile.written.extent()) >= kTileSide / 4 && estimate(tile.read.extent()) >= kTileSide / 4;
   return is_worth_it ? tile : Tile{};
 }
