@@ -144,9 +144,11 @@ class _Compile:
         return self.compile_graph(gm, "inference")
 
     def compile_forward(self, gm, example_inputs):
+        context = torch._guards.TracingContext.try_get()
+        if context is not None and context.fw_metadata is not None:
+            context.fw_metadata.bw_donated_idxs = []  # no backward program overwrites what was saved: any call of it may keep the graph
         made = self.compile_graph(gm, "forward", promised=_results_of_the_user() if self.saved_strides_are_free else None)
         # AOTAutograd traces the backward graph with the strides that the saved tensors really have.
-        context = torch._guards.TracingContext.try_get()
         if context is not None and context.output_strides is not None and self.programs[-1] is not None:
             context.output_strides.extend(strides and tuple(strides) for strides in _reports[-1]["output_strides"])
         return made

@@ -484,6 +484,19 @@ def test_gradients_through_views_mutation_and_unused_inputs():
     torch.testing.assert_close(gradients(compiled(fn)), gradients(fn))
 
 
+def test_a_graph_may_be_kept_for_a_second_backward_call_after_calls_that_did_not():
+    layer = torch.nn.Linear(5, 5)
+    f = compiled(lambda x: (layer(x).tanh() * layer(x).exp()).mean())
+    x = torch.randn(3, 5, requires_grad=True)
+    f(x).backward()
+    once = x.grad.clone()
+    x.grad = None
+    loss = f(x)
+    loss.backward(retain_graph=True)
+    loss.backward()
+    torch.testing.assert_close(x.grad, 2 * once)
+
+
 def test_training_with_dynamic_sizes():
     layer = torch.nn.Linear(5, 5)
     f = compiled(lambda x: layer(x).tanh().mean(), dynamic=True)
