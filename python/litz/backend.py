@@ -23,12 +23,17 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from litz import _C, _torch, log, options
 from litz._capture import native_ops
-from litz.cuda_graphs import Recorded, recording_refusal
+from litz.cuda_graphs import CudaRecorder
 from litz.export import export
+from litz.recordable import recording_refusal, results_of_forward, saved_arguments
+from litz.recorded import Recorded, RecordedBackward
 
 counters = collections.Counter()
 _reports = []
 _warned = set()
+_recorder = CudaRecorder()
+
+NOT_KNOWN = "it is not known which results of the forward graph are saved"
 
 
 class Fallback(UserWarning):
@@ -42,6 +47,11 @@ class FallbackError(RuntimeError):
 def last_report():
     """What the last compile of a graph did: a dict; None before the first."""
     return dict(_reports[-1]) if _reports else None
+
+
+def reports():
+    """The same of the latest compiles, the last one at the end: a forward graph and its backward graph are two."""
+    return [dict(report) for report in _reports]
 
 
 def backend_entry(gm, example_inputs, *, mode=None, options=None, **unknown):
@@ -85,7 +95,8 @@ class _Compile:
         self.options = chosen
         self.programs = []  # per compiled graph: its Program, or None for one that runs eagerly
         self.metadata = None
-        self.recorded = None  # what records the graph and replays it
+        self.is_inference = False
+        self.recorded = {}  # kind of graph -> what records it and replays it
         self.frozen = {}  # position -> parameter that the program takes for a constant
         self.thawed = None  # the same graph with parameters as inputs
         self.saved_strides_are_free = False
@@ -106,7 +117,7 @@ class _Compile:
         )
         with torch._functorch.config.patch(unlift_effect_tokens=True), native_ops():
             wrapped = compiler(gm, example_inputs)
-        if len(self.programs) == 1 and self.programs[0] is not None and _needs_no_wrapper(self.metadata, gm, example_inputs):
+        if self.is_inference and len(self.programs) == 1 and self.programs[0] is not None and _needs_no_wrapper(self.metadata, gm, example_inputs):
             counters["handed_off"] += 1
             wrapped = self.callable()
         self.example_inputs = []
@@ -118,7 +129,7 @@ class _Compile:
     def callable(self):
         """The one program of this compile as a function of the graph's inputs."""
         if not self.frozen:
-            return self.recorded or _class_that_calls(self.programs[0].callable_without_dynamo())
+            return self.recorded.get("inference") or _class_that_calls(self.programs[0].callable_without_dynamo())
         native = self.programs[0].callable()
 
         def run(*arguments):
@@ -141,12 +152,14 @@ class _Compile:
     def compile_inference(self, gm, example_inputs):
         context = torch._guards.TracingContext.try_get()
         self.metadata = context.fw_metadata if context else None
+        self.is_inference = True
         return self.compile_graph(gm, "inference")
 
     def compile_forward(self, gm, example_inputs):
         context = torch._guards.TracingContext.try_get()
-        if context is not None and context.fw_metadata is not None:
-            context.fw_metadata.bw_donated_idxs = []  # no backward program overwrites what was saved: any call of it may keep the graph
+        self.metadata = context.fw_metadata if context else None
+        if self.metadata is not None:
+            self.metadata.bw_donated_idxs = []  # no backward program overwrites what was saved: any call of it may keep the graph
         made = self.compile_graph(gm, "forward", promised=_results_of_the_user() if self.saved_strides_are_free else None)
         # AOTAutograd traces the backward graph with the strides that the saved tensors really have.
         if context is not None and context.output_strides is not None and self.programs[-1] is not None:
@@ -186,7 +199,7 @@ class _Compile:
         self.publish(report, text, program)
         if self.options.get("mode") in ("reduce-overhead", "max-autotune"):
             self.record(gm, kind, program, report, lazy)
-        call_boxed = self.recorded.boxed if self.recorded else program.call_boxed
+        call_boxed = self.recorded[kind].boxed if kind in self.recorded else program.call_boxed
 
         def run(arguments):
             return call_boxed(arguments)
@@ -214,16 +227,30 @@ class _Compile:
 
     def record(self, gm, kind, program, report, lazy):
         """Lets the graph record itself, or says in the report why not."""
-        if kind != "inference" or lazy:
-            reason = f"{kind} graphs are not recorded" if kind != "inference" else "an input is a conjugate or negative view"
+        made = self.recording(gm, kind, program, report, lazy)
+        if isinstance(made, Recorded):
+            self.recorded[kind] = made
         else:
-            reason = recording_refusal(gm, self.metadata, report)
-        if reason is None:
-            device = next(node.meta["val"].device for node in _placeholders(gm) if isinstance(node.meta["val"], torch.Tensor))
-            self.recorded = Recorded(program.callable(), self.metadata.static_input_indices, device, report)
-        else:
-            report["not_recorded"] = reason
-            log.not_recorded(report["name"], reason)
+            report["not_recorded"] = made
+            log.not_recorded(report["name"], made)
+
+    def recording(self, gm, kind, program, report, lazy):
+        """What records the graph and replays it, or why nothing does."""
+        if lazy and kind != "backward":  # gradients are resolved before the call
+            return "an input is a conjugate or negative view"
+        if reason := recording_refusal(gm, kind, self.metadata, report, _recorder.device_type):
+            return reason
+        device = next(node.meta["val"].device for node in _placeholders(gm) if isinstance(node.meta["val"], torch.Tensor))
+        common = dict(device=device, report=report, recorder=_recorder, call_boxed=program.call_boxed)
+        if kind == "inference":
+            return Recorded(program.callable(), self.metadata.static_input_indices, **common)
+        if kind == "forward":
+            results = results_of_forward(gm, self.metadata)
+            return Recorded(program.callable(), self.metadata.static_input_indices, results=results, **common) if results else NOT_KNOWN
+        if "forward" not in self.recorded:
+            return "its forward graph is not recorded"
+        saved = saved_arguments(gm, self.recorded["forward"].results)
+        return NOT_KNOWN if saved is None else RecordedBackward(program.callable(), self.recorded["forward"], saved, **common)
 
     def lazy_inputs(self, gm, kind):
         """Positions of the inputs that may have a conjugate or negative bit: their memory does not hold their values."""

@@ -1,44 +1,13 @@
-"""mode="reduce-overhead" without a device: a recorder of the host stands for CUDA graphs; it keeps what a graph keeps, addresses."""
+"""mode="reduce-overhead" without a device, inference: a recorder of the host stands for CUDA graphs."""
 
 import gc
 
+import litz
 import pytest
 import torch
-
-import litz
-from litz.cuda_graphs import MOST_RECORDINGS, Recorded, recording_refusal
-
-
-class HostRecorder:
-    """A "graph" that computes from the tensors it was recorded with into the tensors that the recording gave."""
-
-    recorded = 0
-
-    def __init__(self, on_used=()):
-        self.on_used = set(on_used)
-
-    def record(self, device, run):
-        HostRecorder.recorded += 1
-        outputs = run()
-
-        def replay():
-            for kept, fresh in zip(outputs, run()):
-                kept.copy_(fresh)
-
-        return replay, outputs, None, self.on_used
-
-    def view(self, output):
-        storage = output.untyped_storage()
-
-        def make():
-            raw = torch._C._construct_storage_from_data_pointer(storage.data_ptr(), output.device, storage.nbytes())
-            typed = torch.storage.TypedStorage(wrap_storage=raw, dtype=output.dtype, _internal=True)
-            return torch.empty(0, dtype=output.dtype).set_(typed._untyped_storage, output.storage_offset(), output.shape, output.stride())
-
-        return make
-
-    def stream(self, device):
-        return "one"
+from host_recorder import HostRecorder
+from litz.recordable import recording_refusal
+from litz.recorded import ENOUGH, FIRST, MOST_RECORDINGS, Recorded
 
 
 def recorded(function, static=(), on_used=()):
@@ -152,6 +121,7 @@ def test_an_output_whose_graph_is_gone_is_an_error():
     [
         (lambda x: (x.view(-1),), (torch.randn(2, 3),), "shares the memory of an input"),
         (lambda x: (x + 1,), (torch.randn(1, 3).expand(4, 3),), "elements that share memory"),
+        (lambda x: (x + 1,), (torch.randn(9).unfold(0, 3, 1),), "elements that share memory"),
     ],
 )
 def test_what_cannot_be_recorded_runs_as_compiled_with_a_reason(function, arguments, reason):
@@ -159,6 +129,25 @@ def test_what_cannot_be_recorded_runs_as_compiled_with_a_reason(function, argume
     for _ in range(3):
         torch.testing.assert_close(f(*arguments)[0], function(*arguments)[0])
     assert reason in report["not_recorded"] and report["recordings"] == 0
+
+
+@pytest.mark.parametrize(
+    "x", [torch.randn(4, 9)[:, :-1], torch.randn(9, 4)[::2], torch.randn(4, 3, 2).permute(2, 0, 1)[1:], torch.randn(1, 5).expand(1, 5), torch.empty(0, 3)]
+)
+def test_slices_are_recorded(x):
+    f, report = recorded(lambda x: (x + 1,))
+    for _ in range(3):
+        torch.testing.assert_close(f(x)[0], x + 1)
+    assert report["recordings"] == 1
+
+
+def test_a_call_that_cannot_be_recorded_leaves_earlier_recordings():
+    f, report = recorded(lambda x: (x + 1,))
+    apart, together = torch.randn(4, 3), torch.randn(1, 3).expand(4, 3)
+    for x in (apart, together) * 3:
+        torch.testing.assert_close(f(x)[0], x + 1)
+    assert report["recordings"] == 1 and "share memory" in report["no_further_recordings"]
+    assert report["unrecorded_calls"] == {FIRST: 2, ENOUGH: 2}
 
 
 def test_calls_that_never_repeat_stop_recording():
@@ -186,17 +175,32 @@ def traced(function, *shapes, device="cuda"):
 NOTHING = dict(library_calls={}, extern_calls={})
 
 
+def refusal(gm, metadata, report=NOTHING, kind="inference"):
+    return recording_refusal(gm, kind, metadata, report, "cuda")
+
+
 def test_refusals_have_reasons():
     plain = traced(lambda x: x + 1, (2, 3))
-    assert recording_refusal(plain, Meta(1), NOTHING) is None
-    assert "input 0 is mutated" in recording_refusal(plain, Meta(1, mutated=[0]), NOTHING)
-    assert recording_refusal(plain, Meta(1, static=[0], mutated=[0]), NOTHING) is None
-    assert "cpu" in recording_refusal(traced(lambda x: x + 1, (2, 3), device="cpu"), Meta(1), NOTHING)
-    assert "random" in recording_refusal(traced(lambda x: torch.rand_like(x) + x, (2, 3)), Meta(1), NOTHING)
-    assert "number" in recording_refusal(traced(lambda x: x.nonzero(), (2, 3)), Meta(1), NOTHING)
-    assert recording_refusal(traced(lambda x, i: x[i.long()], (2, 3), (2,)), Meta(2), NOTHING) is None
-    assert "Python" in recording_refusal(plain, Meta(1), dict(library_calls={}, extern_calls={"litz_python.loop_1": 1}))
-    assert "one by one" in recording_refusal(plain, None, NOTHING)
+    assert refusal(plain, Meta(1)) is None
+    assert "input 0 is mutated" in refusal(plain, Meta(1, mutated=[0]))
+    assert refusal(plain, Meta(1, static=[0], mutated=[0])) is None
+    assert "cpu" in refusal(traced(lambda x: x + 1, (2, 3), device="cpu"), Meta(1))
+    assert "number" in refusal(traced(lambda x: x.nonzero(), (2, 3)), Meta(1))
+    assert refusal(traced(lambda x, i: x[i.long()], (2, 3), (2,)), Meta(2)) is None
+    assert "Python" in refusal(plain, Meta(1), dict(library_calls={}, extern_calls={"litz_python.loop_1": 1}))
+    assert "one by one" in refusal(plain, None)
+    assert refusal(plain, None, kind="backward") is None
+    assert "copy_" in refusal(traced(lambda x: x.copy_(x + 1), (2, 3)), None, kind="backward")
+
+
+def test_draws_are_recorded_where_a_replay_draws_anew():
+    attention = torch.ops.aten._scaled_dot_product_efficient_attention
+    shapes = [(1, 2, 16, 16)] * 3
+    for draw in (torch.rand_like, torch.bernoulli, lambda x: torch.native_dropout(x, 0.5, True)[0], lambda x: torch.randn(3, device=x.device)):
+        assert refusal(traced(draw, (2, 3)), Meta(1)) is None
+    assert "random" in refusal(traced(lambda x: torch.multinomial(x, 2), (2, 3)), Meta(1))
+    assert refusal(traced(lambda q, k, v: attention(q, k, v, None, True)[0], *shapes), Meta(3)) is None
+    assert "random" in refusal(traced(lambda q, k, v: attention(q, k, v, None, True, 0.5)[0], *shapes), Meta(3))
 
 
 def test_on_the_host_the_mode_says_why_it_does_not_record():

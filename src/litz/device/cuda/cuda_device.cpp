@@ -87,7 +87,7 @@ class CudaDevice : public DeviceInterface {
   Result<KernelSource> generate_product(const Kernel& kernel, const ProductTile& tile) override { return triton_source(kernel, &tile); }
   Result<AttentionCall> attention_call(const AttentionShape& shape) const override { return cuda::attention_call(shape); }
   std::string mode_effect(std::string_view mode) const override {
-    const std::string recorded = "inference graphs are recorded when they are called first, and replayed";
+    const std::string recorded = "graphs are recorded when they are called for the second time, and replayed";
     const std::string measured = "matrix products are measured against kernels that compute what reads them as well";
     if (mode == "max-autotune") return measured + "; " + recorded;
     return mode == "reduce-overhead" ? recorded : mode == "max-autotune-no-cudagraphs" ? measured : "";
