@@ -32,6 +32,7 @@ OVERWRITTEN_BY_ANOTHER = (
 )
 GIVEN_BACK = "this tensor is an output of a call under mode='reduce-overhead' and its memory went back with the compiled graph; clone() it before"
 
+_is_gone = torch.UntypedStorage._expired  # StorageWeakRef.expired() does the same by way of Python, slowly
 _numbers = itertools.count()
 _on_used_memory = weakref.WeakSet()  # recordings with results that an earlier recording overwrites
 _outliving = []  # recordings whose graph is gone, with results of training that somebody still has
@@ -211,11 +212,11 @@ class Recording:
         """Makes using the tensors of the last replay an error: all of them, or those on `blocks`."""
         for block in list(self.given_out if blocks is None else blocks & self.given_out.keys()):
             storage = self.given_out.pop(block)
-            if not storage.expired():
+            if not _is_gone(storage.cdata):
                 torch._C._set_storage_data_ptr_access_error_msg(storage.cdata, why)
 
     def _alive(self):
-        self.given_out = {k: storage for k, storage in self.given_out.items() if not storage.expired()}
+        self.given_out = {k: storage for k, storage in self.given_out.items() if not _is_gone(storage.cdata)}
         return self.given_out
 
     def _overwritten_by_a_replay(self):
