@@ -20,7 +20,7 @@ std::string spell_kernels(std::string_view text, std::string_view pass, Spell sp
   for (const auto& group : scheduled.schedule.groups)
     kernels.push_back(group->kind == GroupKind::kLoops ? build_kernel(*group, scheduled.schedule, target) : nullptr);
   if (pass == "reuse_in_place") reuse_in_place(scheduled.schedule, kernels, target);
-  if (is_of_blocks) append_small_kernels(scheduled.schedule, kernels, [](size_t) { return false; });
+  if (is_of_blocks) append_small_kernels(scheduled.schedule, kernels, target.facts(), [](size_t) { return false; });
   if (is_cooperative) make_cooperative_kernels(scheduled.schedule, kernels, target.facts(), [](size_t) { return false; });
   std::string out;
   for (const auto& kernel : kernels)

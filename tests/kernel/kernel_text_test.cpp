@@ -85,7 +85,7 @@ int expect_round_trips(std::unique_ptr<LoopProgram> program, const Target& targe
   for (const auto& group : scheduled.schedule.groups)
     kernels.push_back(group->kind == GroupKind::kLoops ? build_kernel(*group, scheduled.schedule, target) : nullptr);
   if (target.facts().runs_programs_together) {
-    append_small_kernels(scheduled.schedule, kernels, [](size_t) { return false; });
+    append_small_kernels(scheduled.schedule, kernels, target.facts(), [](size_t) { return false; });
     make_cooperative_kernels(scheduled.schedule, kernels, target.facts(), [](size_t) { return false; });
   }
   int count = 0;

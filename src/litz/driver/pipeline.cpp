@@ -200,8 +200,8 @@ Refused reuse_in_place_stage(CompileState& s) {
 }
 
 Refused append_small_kernels_stage(CompileState& s) {
-  if (s.device->target().facts().knows_last_program)
-    append_small_kernels(s.schedule, s.kernels, [&](size_t k) { return s.tile_of(k) != nullptr; });
+  const TargetFacts& facts = s.device->target().facts();
+  if (facts.knows_last_program) append_small_kernels(s.schedule, s.kernels, facts, [&](size_t k) { return s.tile_of(k) != nullptr; });
   return {};
 }
 

@@ -11,7 +11,9 @@ namespace litz {
 namespace {
 
 constexpr int64_t kMostElements = 4096;  // of the block that the last program works on
-constexpr int64_t kMostPrograms = 8192;  // that count themselves, one after the other: about a nanosecond each
+// Each program waits for its own stores before it counts itself. Beside a few rounds of programs that is nothing; the rows of a cross
+// entropy, 8192 programs, took twice as long.
+constexpr int64_t kProgramsOfEach = 4;  // multiprocessor
 
 int64_t whole_step(int64_t extent) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent))); }
 
@@ -35,9 +37,9 @@ bool has_grid(const Kernel& kernel) {
   return std::ranges::any_of(kernel.body, [](const KernelStatement& s) { return s.kind == KernelOp::kLoop && s.loop->is_parallel; });
 }
 
-bool takes_statements(const Kernel& kernel) {
+bool takes_statements(const Kernel& kernel, int64_t most_programs) {
   return has_grid(kernel) && kernel.scratch.empty() && kernel.range.range().lower >= 1 &&
-         size_hint(kernel.range, kMostPrograms) <= kMostPrograms;
+         size_hint(kernel.range, most_programs) <= most_programs;
 }
 
 /// Only what the statements behind wrote is waited for between them: what they read or wrote must not be written again.
@@ -71,7 +73,7 @@ void take_whole(std::vector<KernelStatement>& body) {
 
 }  // namespace
 
-bool append_small_kernels(const Schedule& schedule, std::vector<std::unique_ptr<Kernel>>& kernels,
+bool append_small_kernels(const Schedule& schedule, std::vector<std::unique_ptr<Kernel>>& kernels, const TargetFacts& facts,
                           const std::function<bool(size_t)>& is_fixed) {
   KernelOrder order(schedule, kernels);
   bool changed = false;
@@ -81,8 +83,8 @@ bool append_small_kernels(const Schedule& schedule, std::vector<std::unique_ptr<
     if (!before || !kernels[*before] || is_fixed(*before)) continue;
     Kernel &kernel = *kernels[*before], &added = *kernels[small];
     // The blocks of the grid keep their dimensions.
-    if (!takes_statements(kernel) || lane_depth(added.body) > lane_depth(kernel.body) || !share_device(kernel, added) ||
-        order.meet_in_other_shapes(kernel, added) || overwrites_behind(kernel, added))
+    if (!takes_statements(kernel, kProgramsOfEach * facts.multiprocessors) || lane_depth(added.body) > lane_depth(kernel.body) ||
+        !share_device(kernel, added) || order.meet_in_other_shapes(kernel, added) || overwrites_behind(kernel, added))
       continue;
     take_whole(added.body);
     append_kernel(kernel, added);

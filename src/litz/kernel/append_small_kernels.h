@@ -11,7 +11,7 @@
 //     store s[0]
 //   }
 //
-// It may where the work is known and fits one block, the parallel loops run in any case, and no kernel or call between the two writes
+// It may where the work is known and fits one block, the earlier kernel has few programs (each counts itself), the parallel loops run in any case, and no kernel or call between the two writes
 // what the small one touches or touches what it writes.
 #include <functional>
 #include <memory>
@@ -23,7 +23,7 @@ namespace litz {
 
 /// `kernels`: one per group of the schedule, null for extern calls; null too from here on for those that became part of an earlier one.
 /// `is_fixed`: kernels that stay as they are. True if any was appended.
-bool append_small_kernels(const Schedule& schedule, std::vector<std::unique_ptr<Kernel>>& kernels,
+bool append_small_kernels(const Schedule& schedule, std::vector<std::unique_ptr<Kernel>>& kernels, const TargetFacts& facts,
                           const std::function<bool(size_t)>& is_fixed);
 
 }  // namespace litz
