@@ -16,6 +16,7 @@ import torch.nn.functional as F
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import litz  # noqa: E402
+from device_checks import run_checks  # noqa: E402
 
 CASES = {
     "sum": (lambda x: x.sum(-1), (1, 1 << 20)),
@@ -95,16 +96,8 @@ def main():
     parser.add_argument("--repeats", type=int, default=400)
     repeats = parser.parse_args().repeats
     faulthandler.dump_traceback_later(600, exit=True)
-    failed = 0
     with torch.no_grad():
-        for name in CASES:
-            try:
-                print(f"ok {name}, kernels: {check(name, repeats)}", flush=True)
-            except Exception as error:
-                failed += 1
-                print(f"FAIL {name}: {type(error).__name__}: {str(error)[:600]}", flush=True)
-    print(f"{len(CASES) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+        return run_checks({name: lambda name=name: f"{check(name, repeats)} kernels" for name in CASES})
 
 
 if __name__ == "__main__":

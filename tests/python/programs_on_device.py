@@ -14,6 +14,7 @@ import torch
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import litz  # noqa: E402
+from device_checks import run_checks  # noqa: E402
 from test_triton_codegen import EXPECTED, LIBRARY_PROGRAMS, PROGRAMS, SORTS  # noqa: E402
 
 ALL = {**PROGRAMS, **SORTS, **LIBRARY_PROGRAMS}
@@ -44,16 +45,7 @@ def main(names):
     if names == ["--list"]:
         print(*ALL)
         return 0
-    failed = 0
-    for name in names or ALL:
-        try:
-            difference(name)
-            print(f"ok {name}", flush=True)
-        except Exception as error:
-            failed += 1
-            print(f"FAIL {name}: {type(error).__name__}: {str(error)[:600]}", flush=True)
-    print(f"{len(names or ALL) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    return run_checks({name: lambda name=name: difference(name) for name in names or ALL})
 
 
 if __name__ == "__main__":

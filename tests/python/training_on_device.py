@@ -11,7 +11,6 @@ recorder of the tests stands for one.
 import copy
 import os
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
@@ -19,6 +18,7 @@ from benchmarks.bench_cuda import take_turns  # noqa: E402 isort:skip it sets wh
 
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
+from device_checks import run_checks  # noqa: E402
 from host_recorder import HostRecorder, everything  # noqa: E402
 from litz import backend  # noqa: E402
 from test_recorded_training import LOOPS, Model, agree, losses_added_up, run, square  # noqa: E402
@@ -303,18 +303,10 @@ CHECKS = {
 def main(arguments):
     with_times, names = "--times" in arguments, [a for a in arguments if a != "--times"]
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    started, failed = time.perf_counter(), 0
     chosen = {name: CHECKS[name] for name in names or CHECKS}
     if with_times:
         chosen |= {f"times of {name}": lambda name=name: times(name) for name in ("resnet", "gpt_tied")}
-    for name, check in chosen.items():
-        try:
-            print(f"ok {name}: {check()}", flush=True)
-        except Exception as error:
-            failed += 1
-            print(f"FAIL {name}: {type(error).__name__}: {str(error)[:900]}", flush=True)
-    print(f"{len(chosen) - failed} passed, {failed} failed, {time.perf_counter() - started:.0f} s")
-    return 1 if failed else 0
+    return run_checks(chosen)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,6 @@ namespace litz {
 namespace {
 
 constexpr int64_t kMostElements = 4096;  // of the block that the last program works on
-// Each program waits for its own stores before it counts itself. Beside a few rounds of programs that is nothing; a cross entropy over
-// 2^24 elements took twice as long.
-constexpr int64_t kProgramsOfEach = 4;  // multiprocessor
 
 int64_t whole_step(int64_t extent) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent))); }
 
@@ -37,6 +34,8 @@ bool has_grid(const Kernel& kernel) {
   return std::ranges::any_of(kernel.body, [](const KernelStatement& s) { return s.kind == KernelOp::kLoop && s.loop->is_parallel; });
 }
 
+/// Each program waits for its own stores before it counts itself. Beside a few rounds of programs that is nothing; a cross entropy over
+/// 2^24 elements took twice as long.
 bool takes_statements(const Kernel& kernel, int64_t most_programs) {
   return has_grid(kernel) && kernel.scratch.empty() && kernel.range.range().lower >= 1 &&
          size_hint(kernel.range, most_programs) <= most_programs;
@@ -75,24 +74,14 @@ void take_whole(std::vector<KernelStatement>& body) {
 
 bool append_small_kernels(const Schedule& schedule, std::vector<std::unique_ptr<Kernel>>& kernels, const TargetFacts& facts,
                           const std::function<bool(size_t)>& is_fixed) {
-  KernelOrder order(schedule, kernels);
-  bool changed = false;
-  for (size_t small = 0; small < kernels.size(); ++small) {
-    if (!kernels[small] || is_fixed(small) || !is_small(*kernels[small])) continue;
-    const auto before = order.last_before(small);
-    if (!before || !kernels[*before] || is_fixed(*before)) continue;
-    Kernel &kernel = *kernels[*before], &added = *kernels[small];
-    // The blocks of the grid keep their dimensions.
-    if (!takes_statements(kernel, kProgramsOfEach * facts.multiprocessors) || lane_depth(added.body) > lane_depth(kernel.body) ||
-        !share_device(kernel, added) || order.meet_in_other_shapes(kernel, added) || overwrites_behind(kernel, added))
-      continue;
-    take_whole(added.body);
-    append_kernel(kernel, added);
-    kernels[small].reset();
-    order.join(*before, small);
-    changed = true;
-  }
-  return changed;
+  JoinRules rules;
+  rules.is_fixed = is_fixed;
+  rules.may_be_added = is_small;
+  rules.fit = [&](const Kernel& into, const Kernel& added) {
+    return takes_statements(into, kCountedPrograms * facts.multiprocessors) && !overwrites_behind(into, added);
+  };
+  rules.prepare = [](Kernel&, Kernel& added) { take_whole(added.body); };
+  return join_kernels(schedule, kernels, rules);
 }
 
 }  // namespace litz

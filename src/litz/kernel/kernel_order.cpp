@@ -61,6 +61,9 @@ bool KernelOrder::meet_in_other_shapes(const Kernel& a, const Kernel& b) const {
   return false;
 }
 
+namespace {
+
+/// Whether two kernels run on the same device.
 bool share_device(const Kernel& a, const Kernel& b) {
   auto device = [](const Kernel& kernel) -> const Device* {
     const auto tensor = std::ranges::find_if(kernel.parameters, [](const KernelParameter& p) { return p.buffer; });
@@ -68,8 +71,6 @@ bool share_device(const Kernel& a, const Kernel& b) {
   };
   return device(a) && device(b) && *device(a) == *device(b);
 }
-
-namespace {
 
 template <typename Entries, typename Projection>
 std::string unused(const std::string& name, const Entries& entries, Projection projection) {
@@ -131,8 +132,7 @@ void renumber(std::vector<KernelStatement>& body, const Offsets& by) {
   }
 }
 
-}  // namespace
-
+/// Puts the statements of `from` behind those of `to`.
 void append_kernel(Kernel& to, Kernel& from) {
   LITZ_CHECK(to.context == from.context && to.scratch.empty() && from.scratch.empty(), "{} cannot become part of {}", from.name, to.name);
   join_parameters(to, from);
@@ -152,6 +152,29 @@ void append_kernel(Kernel& to, Kernel& from) {
   list_assertions(to);
   narrow_indices(to);
   verify(to);
+}
+
+}  // namespace
+
+bool join_kernels(const Schedule& schedule, std::vector<std::unique_ptr<Kernel>>& kernels, const JoinRules& rules) {
+  KernelOrder order(schedule, kernels);
+  bool changed = false;
+  for (size_t later = 0; later < kernels.size(); ++later) {
+    if (!kernels[later] || rules.is_fixed(later) || !rules.may_be_added(*kernels[later])) continue;
+    const auto before = order.last_before(later);
+    if (!before || !kernels[*before] || rules.is_fixed(*before)) continue;
+    Kernel &into = *kernels[*before], &added = *kernels[later];
+    // The blocks of the grid keep their dimensions.
+    if (lane_depth(added.body) > lane_depth(into.body) || !share_device(into, added) || order.meet_in_other_shapes(into, added) ||
+        !rules.fit(into, added))
+      continue;
+    rules.prepare(into, added);
+    append_kernel(into, added);
+    kernels[later].reset();
+    order.join(*before, later);
+    changed = true;
+  }
+  return changed;
 }
 
 }  // namespace litz

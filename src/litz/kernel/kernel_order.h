@@ -1,5 +1,6 @@
 #pragma once
 // Which storage the groups of a schedule touch, and so which must run before which, while kernels are joined.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_set>
@@ -33,10 +34,19 @@ class KernelOrder {
   std::vector<Touched> touched_;
 };
 
-/// Whether two kernels run on the same device.
-bool share_device(const Kernel& a, const Kernel& b);
+/// Programs of each multiprocessor, at most, in launches whose programs count themselves.
+constexpr int64_t kCountedPrograms = 4;
 
-/// Puts the statements of `from` behind those of `to`, which then takes the tensors and numbers of both; its range stays.
-void append_kernel(Kernel& to, Kernel& from);
+struct JoinRules {
+  std::function<bool(size_t)> is_fixed;                              // kernels that stay as they are
+  std::function<bool(const Kernel&)> may_be_added;                   // asked first, it is cheap
+  std::function<bool(const Kernel& into, const Kernel& added)> fit;  // what the pass asks of the two
+  std::function<void(Kernel& into, Kernel& added)> prepare;          // before they become one
+};
+
+/// Puts each kernel's statements behind those of the last one that must run before it, where both run on one device, see their memory
+/// alike and the rules say so; the earlier kernel takes the tensors and numbers of both. True if any kernel, null from here on, was
+/// joined.
+bool join_kernels(const Schedule& schedule, std::vector<std::unique_ptr<Kernel>>& kernels, const JoinRules& rules);
 
 }  // namespace litz

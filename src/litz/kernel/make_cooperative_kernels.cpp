@@ -10,7 +10,6 @@ namespace litz {
 namespace {
 
 constexpr int64_t kMostElements = 1 << 22;  // of a phase: beyond, a launch is short beside it
-constexpr int64_t kProgramsOfEach = 4;      // multiprocessor
 constexpr size_t kMostPhases = 16;
 
 /// Likely iterations of the deepest loops, lanes counted.
@@ -60,25 +59,15 @@ void enclose_behind(Kernel& kernel) {
 
 bool make_cooperative_kernels(const Schedule& schedule, std::vector<std::unique_ptr<Kernel>>& kernels, const TargetFacts& facts,
                               const std::function<bool(size_t)>& is_fixed) {
-  KernelOrder order(schedule, kernels);
-  bool changed = false;
-  for (size_t later = 0; later < kernels.size(); ++later) {
-    if (!kernels[later] || is_fixed(later) || !is_short(*kernels[later])) continue;
-    const auto before = order.last_before(later);
-    if (!before || !kernels[*before] || is_fixed(*before) || !is_short(*kernels[*before])) continue;
-    Kernel &kernel = *kernels[*before], &added = *kernels[later];
-    if (!reads_what_is_behind(added, kernel) || lane_depth(added.body) > lane_depth(kernel.body) || !share_device(kernel, added) ||
-        order.meet_in_other_shapes(kernel, added))
-      continue;
-    enclose_behind(kernel);
-    const Expr most = kernel.context->integer(kProgramsOfEach * facts.multiprocessors);
-    kernel.range = min(max(kernel.range, added.range), most);
-    append_kernel(kernel, added);
-    kernels[later].reset();
-    order.join(*before, later);
-    changed = true;
-  }
-  return changed;
+  JoinRules rules;
+  rules.is_fixed = is_fixed;
+  rules.may_be_added = is_short;
+  rules.fit = [](const Kernel& into, const Kernel& added) { return is_short(into) && reads_what_is_behind(added, into); };
+  rules.prepare = [&](Kernel& into, Kernel& added) {
+    enclose_behind(into);
+    into.range = min(max(into.range, added.range), into.context->integer(kCountedPrograms * facts.multiprocessors));
+  };
+  return join_kernels(schedule, kernels, rules);
 }
 
 }  // namespace litz
