@@ -82,7 +82,9 @@ def main() -> None:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
         python = environment / "bin" / "python"
         pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
+        # A PYTHONPATH that names the checkout would make pip find litz installed already.
+        outside = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True, env=outside)
         packages = subprocess.run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
                                   check=True, capture_output=True, text=True).stdout.strip()
         # torch and what it needs: the other environment's packages, without its .pth files, after this one's own.
