@@ -85,11 +85,13 @@ def main() -> int:
     parser.add_argument("--out", default="rows_cuda.json")
     parser.add_argument("--no-peer", action="store_true", help="without TorchInductor")
     parser.add_argument("--budget", type=float, default=300, help="seconds after which no further case is started")
+    parser.add_argument("--cases", default=",".join(CASES), help="names of cases, separated by commas")
     options = parser.parse_args()
     start = time.perf_counter()
     result = dict(machine.describe_gpu(), rows=[])
     with torch.no_grad():
-        for name, (function, all_sizes) in CASES.items():
+        for name in filter(None, options.cases.split(",")):
+            function, all_sizes = CASES[name]
             for sizes in all_sizes:
                 if time.perf_counter() - start > options.budget:
                     break
