@@ -1,12 +1,40 @@
 #include "litz/kernel/kernel_order.h"
 
 #include <algorithm>
+#include <optional>
+#include <unordered_set>
 
 #include "litz/kernel/tree_passes.h"
 #include "litz/loop/dependences.h"
 #include "litz/support/check.h"
 
 namespace litz {
+namespace {
+
+/// Which storage the groups of a schedule touch, and so which must run before which, while kernels are joined.
+class KernelOrder {
+ public:
+  /// `kernels`: one per group, null for extern calls and for what has become part of an earlier kernel.
+  KernelOrder(const Schedule& schedule, const std::vector<std::unique_ptr<Kernel>>& kernels);
+
+  /// The last group before this one that must run before it: this one may run right behind that.
+  std::optional<size_t> last_before(size_t group) const;
+  /// The kernel of `group` has become part of the earlier one of `into`.
+  void join(size_t into, size_t group);
+  /// Whether a storage is a parameter of one kernel and, in another shape or type, of the other: in one kernel loads and stores of the
+  /// two would not be seen to meet.
+  bool meet_in_other_shapes(const Kernel& a, const Kernel& b) const;
+
+ private:
+  struct Touched {
+    std::unordered_set<const Buffer*> read, written;
+  };
+  Touched touched_by(size_t group, const Kernel* kernel) const;
+  static bool must_precede(const Touched& earlier, const Touched& later);
+
+  const Schedule& schedule_;
+  std::vector<Touched> touched_;
+};
 
 KernelOrder::KernelOrder(const Schedule& schedule, const std::vector<std::unique_ptr<Kernel>>& kernels) : schedule_(schedule) {
   for (size_t g = 0; g < kernels.size(); ++g) touched_.push_back(touched_by(g, kernels[g].get()));
@@ -60,8 +88,6 @@ bool KernelOrder::meet_in_other_shapes(const Kernel& a, const Kernel& b) const {
     }
   return false;
 }
-
-namespace {
 
 /// Whether two kernels run on the same device.
 bool share_device(const Kernel& a, const Kernel& b) {

@@ -1,38 +1,12 @@
 #pragma once
-// Which storage the groups of a schedule touch, and so which must run before which, while kernels are joined.
+// Joins kernels of a schedule: which must run before which, and how two become one.
 #include <functional>
 #include <memory>
-#include <optional>
-#include <unordered_set>
 #include <vector>
 
 #include "litz/kernel/kernel.h"
 
 namespace litz {
-
-class KernelOrder {
- public:
-  /// `kernels`: one per group, null for extern calls and for what has become part of an earlier kernel.
-  KernelOrder(const Schedule& schedule, const std::vector<std::unique_ptr<Kernel>>& kernels);
-
-  /// The last group before this one that must run before it: this one may run right behind that.
-  std::optional<size_t> last_before(size_t group) const;
-  /// The kernel of `group` has become part of the earlier one of `into`.
-  void join(size_t into, size_t group);
-  /// Whether a storage is a parameter of one kernel and, in another shape or type, of the other: in one kernel loads and stores of the
-  /// two would not be seen to meet.
-  bool meet_in_other_shapes(const Kernel& a, const Kernel& b) const;
-
- private:
-  struct Touched {
-    std::unordered_set<const Buffer*> read, written;
-  };
-  Touched touched_by(size_t group, const Kernel* kernel) const;
-  static bool must_precede(const Touched& earlier, const Touched& later);
-
-  const Schedule& schedule_;
-  std::vector<Touched> touched_;
-};
 
 /// Programs of each multiprocessor, at most, in launches whose programs count themselves.
 constexpr int64_t kCountedPrograms = 4;
