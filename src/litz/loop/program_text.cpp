@@ -168,6 +168,7 @@ std::string buffer_text(const Buffer& b, const Names& names) {
   return text + "\n";
 }
 
+/// As made: the order of terms in expressions follows it.
 std::vector<Expr> symbols_of(const LoopProgram& program) {
   std::vector<Expr> symbols;
   auto collect_all = [&](std::span<const Expr> list) {
@@ -204,6 +205,7 @@ std::vector<Expr> symbols_of(const LoopProgram& program) {
     if (auto* e = std::get_if<Expr>(&o.value)) collect_size_symbols(*e, symbols);
     if (auto* t = std::get_if<ExternTensor>(&o.value)) collect_argument(collect_argument, ExternArgument(*t));
   }
+  std::ranges::sort(symbols, {}, &Expr::id);
   return symbols;
 }
 
