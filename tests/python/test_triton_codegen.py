@@ -259,6 +259,11 @@ PROGRAMS = {
         lambda x, w, b: depthwise(x, w, b, padding=(2, 4), stride=2, dilation=(1, 2)),
         lambda: (in_planes_of_channels(r(2, 24, 10, 11, dtype=BF16)), 0.1 * r(24, 1, 5, 5, dtype=BF16), r(24, dtype=BF16)),
     ),
+    "depthwise_in_tiles": (lambda x, w, b: depthwise(x, w, b, padding=1), lambda: (in_planes_of_channels(r(2, 48, 9, 9)), r(48, 1, 3, 3), r(48))),
+    "depthwise_in_whole_rows_f16": (
+        lambda x, w, b: depthwise(x, w, b, padding=1, stride=2),
+        lambda: (in_planes_of_channels(r(3, 64, 11, 10, dtype=torch.float16)), 0.1 * r(64, 1, 3, 3, dtype=torch.float16), r(64, dtype=torch.float16)),
+    ),
     "depthwise_of_rows": (lambda x, w, b: depthwise(x, w, b, padding="same"), lambda: (r(2, 5, 7, 8), r(5, 1, 2, 4), r(5))),
     "max_pool": (lambda x: F.max_pool2d(x, 3, 2, 1), lambda: (r(2, 3, 9, 9),)),
 }  # fmt: skip
@@ -525,11 +530,12 @@ def test_pytorchs_switch_makes_compiles_deterministic():
     assert "deterministic" not in options.resolve()
 
 
-@pytest.mark.parametrize("kernel", [3, 5])
-def test_a_small_depthwise_convolution_becomes_a_kernel_with_what_reads_it(kernel):
-    """What it reads several times is computed once: its input and the weight with channels last are results of their own."""
+@pytest.mark.parametrize("kernel, count", [(3, 2), (5, 3)])
+def test_a_small_depthwise_convolution_becomes_a_kernel_with_what_reads_it(kernel, count):
+    """What it reads several times is computed once: its input and, of larger windows, the weight with channels last are results of their
+    own."""
     wrapper = depthwise_wrapper(kernel)
-    assert wrapper.count("call fused") == 3 and " aten.convolution" not in wrapper, wrapper
+    assert wrapper.count("call fused") == count and " aten.convolution" not in wrapper, wrapper
 
 
 @pytest.mark.parametrize("kernel, settings", [(7, []), (3, ["numerics=strict"])])

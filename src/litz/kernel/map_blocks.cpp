@@ -19,6 +19,9 @@ constexpr int64_t kReductionElements = 2048;  // of a block that reduces
 constexpr int64_t kWideElements = 16384;      // of a block whose rows are read or written across
 constexpr int64_t kSectorRows = 16;           // 32 bytes of two-byte elements
 constexpr int64_t kTileSide = 32;
+constexpr int kColumnValues = 8;           // loads of a body that make columns worth a tile: the weights of a window
+constexpr int64_t kColumnElements = 2048;  // of such a tile, at most
+constexpr int64_t kMostColumns = 64;
 constexpr int64_t kSortElements = 1024;  // of a block that sorts
 
 int64_t power_of_two_at_least(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, n)))); }
@@ -108,6 +111,31 @@ Tile find_tile(const KernelPlan& plan, std::span<const Expr> axes) {
   return is_worth_it ? tile : Tile{};
 }
 
+/// The axis, written with unit stride, along which a window has its weights: values that move along it alone are read once for all rows of
+/// a tile instead of for each element. Where fewer elements than weights are read (the norms of two branches) one long block is as fast.
+Expr find_columns(const KernelPlan& plan, std::span<const Expr> axes) {
+  for (Expr axis : axes) {
+    if (unit_stride(plan, axis).store_bytes == 0) continue;
+    int weights = 0, elements = 0;
+    for (const PlannedMember& member : plan.members) {
+      for (size_t k = 0; k < member.body.instrs.size(); ++k) {
+        const Instr& instr = member.body.instrs[k];
+        if (instr.op != Op::kLoad || member.loads[k].is_scratch || !depends_on(instr.coordinates[0], axis)) continue;
+        const bool moves = std::ranges::any_of(axes, [&](Expr other) { return other != axis && moves_along(instr.coordinates[0], other); });
+        ++(moves ? elements : weights);
+      }
+    }
+    if (std::min(weights, elements) >= kColumnValues) return axis;
+  }
+  return {};
+}
+
+/// A whole row of columns where lanes divide it, pieces of a tile's side otherwise.
+int columns_of_tile(Expr axis) {
+  const int64_t columns = power_of_two_at_least(estimate(axis.extent()));
+  return static_cast<int>(columns <= kMostColumns && axis.extent().is_integer(columns) ? columns : std::min(columns, kTileSide));
+}
+
 void map_outer(KernelPlan& plan) {
   std::vector<Expr> parallel, serial;
   for (Expr axis : plan.axes) (contains(plan.serial_axes, axis) ? serial : parallel).push_back(axis);
@@ -115,7 +143,19 @@ void map_outer(KernelPlan& plan) {
   plan.axes.clear();
   if (!parallel.empty()) {
     Tile tile = has_local_axes(plan) ? Tile{} : find_tile(plan, parallel);
-    if (tile.written) {
+    const Expr columns = tile.written || has_local_axes(plan) || parallel.size() < 2 ? Expr() : find_columns(plan, parallel);
+    if (columns) {
+      std::vector<Expr> rest;
+      for (Expr axis : parallel) {
+        if (axis != columns) rest.push_back(axis);
+      }
+      const int step = columns_of_tile(columns);
+      const Expr y = flatten_axes(plan, "y", rest);
+      const int64_t elements = estimate(y.extent()) * estimate(columns.extent());
+      int64_t tile = kColumnElements;
+      while (tile > kColumnElements / 8 && elements / tile < 2 * plan.facts->multiprocessors) tile /= 2;
+      plan.blocks = {{y, static_cast<int>(std::max<int64_t>(1, tile / step))}, {columns, step}};
+    } else if (tile.written) {
       std::vector<Expr> rest;
       for (Expr axis : parallel) {
         if (axis != tile.written && axis != tile.read) rest.push_back(axis);

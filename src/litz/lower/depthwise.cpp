@@ -16,10 +16,18 @@ bool is_small_depthwise(const Node& node, int64_t most_elements) {
 
 namespace {
 
-/// The weight with channels last, as the tensor that it is applied to: neighbours in memory are read together.
-View channels_last_copy(Lowering& lowering, const Node& node, const View& weight) {
+constexpr int64_t kElementsInPlace = 9;  // of windows: see docs/decisions/025-depthwise-convolutions.md
+constexpr int64_t kChannelsInPlace = 16;
+
+/// The weight with channels last, as the tensor that it is applied to. It is copied to that order, so that neighbours in memory are read
+/// together; small windows of channels that fill the columns of a tile are read once for all its rows, from where they lie.
+View channels_last_weight(Lowering& lowering, const Node& node, const View& weight) {
   static constexpr int64_t kChannelsLast[] = {2, 3, 1, 0};
-  const View copy = lowering.copy(permute(lowering.context(), weight, kChannelsLast), &node, node.name + "_weight");
+  const View turned = permute(lowering.context(), weight, kChannelsLast);
+  const auto channels = weight.sizes[0].as_integer();
+  const int64_t elements = *weight.sizes[2].as_integer() * *weight.sizes[3].as_integer();
+  if (channels && *channels % kChannelsInPlace == 0 && elements <= kElementsInPlace) return turned;
+  const View copy = lowering.copy(turned, &node, node.name + "_weight");
   copy.buffer->layout.wanted_order = {0, 1, 2, 3};
   copy.buffer->layout.order_is_binding = true;
   return copy;
@@ -37,7 +45,7 @@ std::vector<View> lower_depthwise(Lowering& lowering, const Node& node) {
   w.padding = two_of(in.integers("padding"), {0, 0});
   w.dilation = two_of(in.integers("dilation"), {1, 1});
   const DType wide = opmath_type(self.dtype);
-  const View factors = channels_last_copy(lowering, node, weight);
+  const View factors = channels_last_weight(lowering, node, weight);
   return {lowering.pointwise(node, 0, [&](BodyBuilder& b, std::span<const Expr> index) {
     const Expr channel = index[1], zero = lowering.integer(0);
     ValueId sum = bias ? b.cast(lowering.load(b, *bias, std::vector{channel}), wide) : b.constant(wide, 0.0);

@@ -169,7 +169,9 @@ int TritonWriter::warps() const {
   // One program has a multiprocessor for itself: the more threads, the more accesses are on their way.
   if (is_alone) return static_cast<int>(std::clamp<int64_t>(block_elements_ / 128, 1, 32));
   // Two accesses of 16 bytes by a thread hide more of the arithmetic than two threads.
-  const int64_t elements_of_warp = kernel_.accumulators.empty() && rank_ == 1 && block_elements_ >= 2048 ? 512 : 256;
+  const bool is_pointwise =
+      kernel_.accumulators.empty() && std::ranges::all_of(dimension_, [](const auto& d) { return d.first->is_parallel; });
+  const int64_t elements_of_warp = is_pointwise && block_elements_ >= 2048 ? 512 : 256;
   const auto wanted = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, block_elements_ / elements_of_warp))));
   return std::clamp(wanted, 1, block_elements_ >= 8192 ? 16 : 8);
 }
