@@ -75,8 +75,8 @@ TEST(IntegerDivision, RoundsTowardsMinusInfinity) {
       EXPECT_EQ(q * b + r, a);
       EXPECT_TRUE(b > 0 ? 0 <= r && r < b : b < r && r <= 0) << a << " " << b;
     }
-  EXPECT_EQ(floor_div_int(std::numeric_limits<int64_t>::min(), -1), std::numeric_limits<int64_t>::max());
-  EXPECT_EQ(mod_int(std::numeric_limits<int64_t>::min(), -1), 0);
+  EXPECT_EQ(floor_div_int<int64_t>(std::numeric_limits<int64_t>::min(), -1), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(mod_int<int64_t>(std::numeric_limits<int64_t>::min(), -1), 0);
 }
 
 }  // namespace

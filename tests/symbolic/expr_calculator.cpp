@@ -37,7 +37,7 @@ std::string number(litz::ExprContext& context, const std::string& text, const st
   const litz::Expr outputs[] = {symbol};
   const litz::ExprProgram program = litz::compile_exprs(outputs, bases);
   int64_t at_run_time = 0, checked = 0;
-  litz::evaluate(program, values.data(), &at_run_time);
+  const bool fits = litz::evaluate(program, values.data(), &at_run_time);
   const bool is_defined = litz::evaluate_checked(program, values.data(), &checked);
   const std::optional<int64_t> value = evaluate(symbol, given);
   if (value.has_value() != is_defined || (value && (*value != at_run_time || *value != checked))) return "the run time differs";

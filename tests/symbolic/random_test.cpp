@@ -125,12 +125,13 @@ TEST(RandomExpressions, BytecodeGivesTheValue) {
       Universe::Point point = universe.random_point(random);
       int64_t out[3] = {-77, -77, -77}, checked[3];
       initialise(program, out);
-      evaluate(program, point.values.data(), out);
+      const bool all_fit = evaluate(program, point.values.data(), out);
       std::vector<std::optional<int64_t>> wanted;
       for (const RandomExpr& source : sources) wanted.push_back(source.reference(point));
       for (int k = 0; k < 3; ++k)
         if (wanted[k]) RC_ASSERT(out[k] == *wanted[k]);
       initialise(program, checked);
+      if (wanted[0] && wanted[1] && wanted[2]) RC_ASSERT(all_fit);
       if (evaluate_checked(program, point.values.data(), checked))
         for (int k = 0; k < 3; ++k) RC_ASSERT(out[k] == checked[k]);
       else RC_ASSERT(!(evaluate(outputs[0], point) && evaluate(outputs[1], point) && evaluate(outputs[2], point)));

@@ -4,8 +4,8 @@
 namespace litz {
 namespace {
 
-std::optional<int64_t> value_of(Expr expr, const std::unordered_map<Expr, int64_t>& values) {
-  if (!expr.is_symbol()) return evaluate_node(expr, [&](Expr operand) { return value_of(operand, values); });
+std::optional<WideInt> value_of(Expr expr, const std::unordered_map<Expr, int64_t>& values) {
+  if (!expr.is_symbol()) return evaluate_node<WideInt>(expr, [&](Expr operand) { return value_of(operand, values); });
   auto known = values.find(expr);
   LITZ_CHECK(known != values.end(), "symbol {} has no value", expr.symbol_name());
   return known->second;
@@ -14,7 +14,7 @@ std::optional<int64_t> value_of(Expr expr, const std::unordered_map<Expr, int64_
 }  // namespace
 
 int64_t evaluate(Expr expr, const std::unordered_map<Expr, int64_t>& values) {
-  const std::optional<int64_t> value = value_of(expr, values);
+  const std::optional<int64_t> value = narrowed(value_of(expr, values));
   LITZ_CHECK(value, "index expression {} leaves 64 bits or divides by zero", to_string(expr));
   return *value;
 }

@@ -236,21 +236,36 @@ bool Executor::read_symbols(CallState& state, const CallArgument* arguments) con
   return true;
 }
 
-void Executor::choose_numbers(CallState& state) const {
+namespace {
+
+std::string beyond_64_bits(const std::vector<int64_t>& sizes) {
+  std::string text;
+  for (int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "the graph computes a number beyond 64 bits from its sizes (" + text +
+         "): expected every number that a tensor or a shape takes to fit; call it with smaller sizes, or compute the number outside of the "
+         "compiled function";
+}
+
+}  // namespace
+
+bool Executor::choose_numbers(CallState& state, std::string* message) const {
   const size_t bytes = state.symbols.size() * sizeof(int64_t);
   auto fits = [&](const Numbers& n) { return !bytes || std::memcmp(n.symbols.data(), state.symbols.data(), bytes) == 0; };
-  if (state.numbers && fits(*state.numbers)) return;
+  if (state.numbers && fits(*state.numbers)) return true;
   for (auto& known : state.known)
     if (fits(*known)) {
       state.numbers = known.get();
-      return;
+      return true;
     }
   auto numbers = std::make_unique<Numbers>();
   numbers->symbols = state.symbols;
   numbers->table.resize(program_->table_size);
   initialise(program_->table, numbers->table.data());
   for (const LaterTable& later : program_->later_tables) initialise(later.program, numbers->table.data() + later.begin);
-  evaluate(program_->table, numbers->symbols.data(), numbers->table.data());
+  if (!evaluate(program_->table, numbers->symbols.data(), numbers->table.data())) {
+    *message = beyond_64_bits(state.symbols);
+    return false;
+  }
   int64_t shares = 0;
   for (const Line& line : program_->lines) {
     if (auto* kernel = std::get_if<KernelLine>(&line)) {
@@ -267,6 +282,7 @@ void Executor::choose_numbers(CallState& state) const {
     state.known[state.next_evicted] = std::move(numbers);
     state.next_evicted = (state.next_evicted + 1) % kKnownTuples;
   }
+  return true;
 }
 
 RunStatus Executor::run(CallArgument* arguments, CallOutput* outputs, std::string* message, bool owns_arguments) {
@@ -276,8 +292,10 @@ RunStatus Executor::run(CallArgument* arguments, CallOutput* outputs, std::strin
     if (const Slot slot = program_->argument_slots[i]; slot >= 0) state->slots[slot].data = arguments[i].data;
 
   RunStatus status = RunStatus::kFrameworkError;
-  if (read_symbols(*state, arguments)) {
-    choose_numbers(*state);
+  const bool has_symbols = read_symbols(*state, arguments);
+  if (has_symbols && !choose_numbers(*state, message)) {
+    status = RunStatus::kRuntimeError;
+  } else if (has_symbols) {
     const int64_t mode = prepared_.empty() || !framework_.enter_extern_mode ? 0 : framework_.enter_extern_mode(framework_.context);
     const bool lets_go = state->numbers->is_long && framework_.suspend_host;
     void* host = lets_go ? framework_.suspend_host(framework_.context) : nullptr;
@@ -397,8 +415,11 @@ RunStatus Executor::run_line(const Line& any, CallState& state, const CallArgume
           },
           [&](const ComputeLine& line) {
             const LaterTable& later = program_->later_tables[line.program];
-            evaluate(later.program, table, table + later.begin);
-            return RunStatus::kOk;
+            // What follows from numbers that are still to come has no meaning yet.
+            const bool are_all_known = static_cast<size_t>(line.program) + 1 == program_->later_tables.size();
+            if (evaluate(later.program, table, table + later.begin) || !are_all_known) return RunStatus::kOk;
+            *message = beyond_64_bits(state.symbols);
+            return RunStatus::kRuntimeError;
           },
           [&](const AssertLine& line) {
             if (table[line.condition]) return RunStatus::kOk;

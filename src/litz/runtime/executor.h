@@ -87,7 +87,8 @@ class Executor {
   RunStatus run_kernel(CallState& state, const KernelLine& line, const int64_t* numbers, std::string* message) const;
   RunStatus collect_outputs(CallState& state, const CallArgument* arguments, CallOutput* outputs) const;
   bool read_symbols(CallState& state, const CallArgument* arguments) const;
-  void choose_numbers(CallState& state) const;
+  /// False, with the reason, where a number does not fit 64 bits.
+  bool choose_numbers(CallState& state, std::string* message) const;
 
   std::shared_ptr<const Program> program_;
   mutable std::vector<double> line_seconds_;  // program.profile: per line, over all calls

@@ -66,11 +66,11 @@ struct ExprProgram {
 /// Stores the outputs that are constants.
 void initialise(const ExprProgram& program, int64_t* out);
 
-/// Stores the other outputs. Overflow wraps.
-void evaluate(const ExprProgram& program, const int64_t* symbols, int64_t* out);
+/// Stores the other outputs. Steps may leave 64 bits: then all is computed once more in 510. False where an output does not fit 64 bits,
+/// or follows from a step that leaves 510 or from a power or shift that leaves 64: such an output is 0.
+[[nodiscard]] bool evaluate(const ExprProgram& program, const int64_t* symbols, int64_t* out);
 
-/// The same; false, with no output stored, when a step leaves 64 bits, divides by zero or asks a function for what
-/// it does not have.
+/// The same; false also where an output follows from a division by zero or a function that was asked for what it does not have.
 [[nodiscard]] bool evaluate_checked(const ExprProgram& program, const int64_t* symbols, int64_t* out);
 
 /// One line a step: "r3 = r1 * 768".

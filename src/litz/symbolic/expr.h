@@ -4,8 +4,10 @@
 // carries its range for life, so a simplification that uses ranges can be made at construction and never depends on
 // where it is asked.
 //
-// Semantics: 64-bit integers without overflow (an expression whose value leaves int64 is a bug of the program it came
-// from). floor_div and mod round towards minus infinity, as in Python; their divisor is never zero. A loop variable
+// Semantics: integers, whose values fit 64 bits where a graph or kernel needs them. Parts of an expression may not fit: rules put sums and
+// products over others, which changes no value and may change what its parts are. So what follows from sizes alone is computed before
+// a call, in many more bits (ExprProgram), and kernels are given the numbers; what has loop variables wraps, which is right for sums
+// and products, and only rules that keep dividends and divisors in 64 bits apply to it (docs/math/div_mod.md). floor_div and mod round towards minus infinity, as in Python; their divisor is never zero. A loop variable
 // lies within its extent wherever its value is asked for, so an empty loop proves nothing wrong.
 //
 // Canonical forms: a sum holds no sums and no equal terms, a product no sums (integers and products are distributed
@@ -216,8 +218,8 @@ std::vector<Expr> substitute(std::span<const Expr> exprs, const Substitution& ma
 std::vector<Expr> free_symbols(Expr expr);
 bool depends_on(Expr expr, Expr symbol);
 
-/// The value when each symbol has the value that `value_of` gives; nullopt where it gives none, a divisor is zero or 64
-/// bits are left. For tests, hints and constants; the run time has ExprProgram.
+/// The value when each symbol has the value that `value_of` gives; nullopt where it gives none, a divisor is zero or the value does not
+/// fit 64 bits (parts of the expression may leave them). For tests, hints and constants; the run time has ExprProgram.
 std::optional<int64_t> evaluate(Expr expr, const std::function<std::optional<int64_t>(Expr symbol)>& value_of);
 
 /// expr = sum of coefficients[i] * symbols[i] + rest, where neither the coefficients nor rest contain any of the

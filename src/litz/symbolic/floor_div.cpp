@@ -187,13 +187,25 @@ std::optional<NestedFloor> nested_floor(ExprContext::Impl& impl, Expr n) {
   return NestedFloor{floor.operands()[0], floor.operands()[1], n - floor};
 }
 
+// (x // a + rest) // d = (x + a*rest) // (a*d) for d > 0, where the sum and the product that this makes fit.
+std::optional<Expr> merge_nested(const NestedFloor& n, Expr d) {
+  constexpr int64_t kSmall = std::numeric_limits<int32_t>::max();
+  auto is_small = [](Expr e) { return e.is_integer() && e.integer() >= -kSmall && e.integer() <= kSmall; };
+  const bool has_loops = has_flag(n.x, kFlagLoopSymbol) || has_flag(n.rest, kFlagLoopSymbol) || has_flag(n.a, kFlagLoopSymbol);
+  if (has_loops && !is_small(n.rest) && !is_small(n.a)) return std::nullopt;
+  try {
+    const Expr divisor = n.a * d;
+    if (!prove_divisor_fits(n.x, divisor)) return std::nullopt;
+    return floor_div(n.x + n.a * n.rest, divisor);
+  } catch (const ExprOverflow&) { return std::nullopt; }
+}
+
 // What is left of floor_div(n, d) when no rule of both applies.
 Expr floor_atom(Division& s) {
   Expr n = s.n, d = s.d;
   if (ValueRange range = range_floor_div(n.range(), d.range()); range.is_single()) return s.impl.integer(range.lower);
-  // (x // a + rest) // d = (x + a*rest) // (a*d) for d > 0.
   if (std::optional<NestedFloor> nested = nested_floor(s.impl, n); nested && s.divisor_positive())
-    return floor_div(nested->x + nested->a * nested->rest, nested->a * d);
+    if (std::optional<Expr> merged = merge_nested(*nested, d)) return *merged;
   // (x % (d*b)) // d = (x // d) % b for d > 0, b > 0.
   if (n.kind() == ExprKind::kMod && s.divisor_positive())
     if (std::optional<Expr> b = divide_exactly(n.operands()[1], d); b && prove_positive(*b)) return mod(floor_div(n.operands()[0], d), *b);

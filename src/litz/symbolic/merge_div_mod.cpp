@@ -1,6 +1,6 @@
 // The rules by which a sum takes a position back from its parts, run when a term of a sum has a mod among its factors:
 //   c*m*d*(x // d) + c*m*(x % d)            ->  c*m*x
-//   c*m*d*(y % b)  + c*m*(x % d)            ->  c*m*((x + d*k) % (d*b))   where y = x // d + k, d > 0, b > 0
+//   c*m*d*(y % b)  + c*m*(x % d)            ->  c*m*((x + d*k) % (d*b))   where y = x // d + k, d > 0, b > 0, and d*b fits
 // Proofs: docs/math/div_mod.md.
 #include "litz/symbolic/polynomial.h"
 #include "litz/symbolic/prove.h"
@@ -74,7 +74,10 @@ bool merge_mods(ExprContext::Impl& impl, Polynomial& sum, const Factored& inner)
       Expr y = outer.atom.operands()[0], b = outer.atom.operands()[1];
       Expr shift = y - floor_div(x, d);
       if (has_flag(shift, kFlagCompound) || !prove_positive(d) || !prove_positive(b)) return false;
-      Expr merged_mod = mod(x + shift * d, d * b);
+      if (!shift.is_integer() && has_flag(x, kFlagLoopSymbol)) return false;
+      Expr modulus = d * b;
+      if (!prove_divisor_fits(x, modulus)) return false;
+      Expr merged_mod = mod(x + shift * d, modulus);
       sum.add_term(-inner.coefficient, multiply_cores(impl, inner.rest, inner.atom));
       sum.add_term(-outer.coefficient, multiply_cores(impl, outer.rest, outer.atom));
       sum.add_product(inner.coefficient, inner.rest, merged_mod);

@@ -260,6 +260,16 @@ bool ask(Question question) {
   } catch (const ExprOverflow&) { return false; }
 }
 
+// Of 64 bits each; the product then fits the integers that evaluate wide programs.
+constexpr size_t kMostFactors = 6;
+
+size_t degree(Expr e) {
+  size_t most = 0;
+  for (Expr term : e.kind() == ExprKind::kAdd ? e.operands() : std::span<const Expr>(&e, 1))
+    if (!term.is_integer()) most = std::max(most, factors_of(term_of(term).core).size());
+  return most;
+}
+
 }  // namespace
 
 bool prove_nonnegative(Expr e) { return prove(e); }
@@ -282,6 +292,15 @@ bool prove_less(Expr a, Expr b) {
 bool prove_in_range(Expr e, Expr bound) {
   if (e.range().lower < 0 && (e.range().upper < 0 || has_flag(e, kFlagExactRange))) return false;
   return !refuted_by_sample(e) && prove_less(e, bound) && prove(e);
+}
+
+bool prove_divisor_fits(Expr x, Expr divisor) {
+  const ValueRange range = divisor.range();
+  if (range.lower > -kIntInf && range.upper < kIntInf) return true;
+  if (!has_flag(x, kFlagLoopSymbol) && !has_flag(divisor, kFlagLoopSymbol)) return degree(divisor) <= kMostFactors;
+  // A multiple of the divisor that x comes next to: where x has a value, that is not 0.
+  const std::optional<Expr> most = upper_bound(x);
+  return most && ask([&] { return divide_exactly(*most + 1, divisor).has_value(); });
 }
 
 bool provably_nonnegative(Expr expr) { return prove(expr); }

@@ -11,5 +11,8 @@ bool prove_positive(Expr e);
 bool prove_in_range(Expr e, Expr bound);
 bool prove_less_equal(Expr a, Expr b);
 bool prove_less(Expr a, Expr b);
+/// Whether a rule may divide x by this product of divisors that divided parts of x: with loop variables 64 bits must hold the product
+/// wherever x has a value; without, the quotient is computed before a call in more bits, which hold products of a few sizes.
+bool prove_divisor_fits(Expr x, Expr divisor);
 
 }  // namespace litz

@@ -7,7 +7,7 @@ namespace {
 
 std::optional<int64_t> likely(Expr e, int64_t fallback) {
   const auto value_of = [fallback](Expr operand) { return likely(operand, fallback); };
-  if (!e.is_symbol()) return evaluate_node(e, value_of);
+  if (!e.is_symbol()) return evaluate_node<int64_t>(e, value_of);
   if (e.hint()) return e.hint();
   if (!e.extent()) return std::clamp(fallback, e.range().lower, e.range().upper);
   const std::optional<int64_t> extent = likely(e.extent(), fallback);

@@ -142,12 +142,14 @@ namespace {
 
 struct Evaluator {
   const std::function<std::optional<int64_t>(Expr)>& value_of;
-  std::unordered_map<Expr, std::optional<int64_t>> memo;
+  std::unordered_map<Expr, std::optional<WideInt>> memo;
 
-  std::optional<int64_t> operator()(Expr e) {
+  std::optional<WideInt> operator()(Expr e) {
     if (e.is_integer()) return e.integer();
     if (auto found = memo.find(e); found != memo.end()) return found->second;
-    std::optional<int64_t> result = e.is_symbol() ? value_of(e) : evaluate_node(e, *this);
+    std::optional<WideInt> result;
+    if (e.is_symbol()) result = value_of(e);
+    else result = evaluate_node<WideInt>(e, *this);
     if (const Definition* definition = result ? nullptr : definition_of(e)) result = evaluate_definition(*definition, value_of);
     memo.emplace(e, result);
     return result;
@@ -157,7 +159,7 @@ struct Evaluator {
 }  // namespace
 
 std::optional<int64_t> evaluate(Expr expr, const std::function<std::optional<int64_t>(Expr)>& value_of) {
-  return Evaluator{value_of, {}}(expr);
+  return narrowed(Evaluator{value_of, {}}(expr));
 }
 
 }  // namespace litz
