@@ -52,6 +52,8 @@ std::string IndexSpelling::nested(Expr expr, const char* function) const {
 }
 
 std::string IndexSpelling::part(Expr expr, int parent) const {
+  if (!expr.is_symbol() && !expr.is_integer())
+    if (const std::string* text = known(expr)) return *text;
   const std::span<const Expr> operands = expr.operands();
   switch (expr.kind()) {
     case ExprKind::kInteger: return integer(expr.integer());

@@ -26,6 +26,8 @@ class IndexSpelling {
   std::string spell(Expr expr, Place place = Place::kAny) const { return part(expr, level_of(place)); }
 
   virtual std::string symbol(Expr symbol) const = 0;
+  /// Of an expression that is at hand as a whole, and no symbol; null for others.
+  virtual const std::string* known(Expr expr) const = 0;
   virtual std::string integer(int64_t value) const = 0;
   /// Not the operand, and whether the text is an atom.
   virtual std::pair<std::string, bool> negation(Expr operand) const = 0;

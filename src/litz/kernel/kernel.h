@@ -32,7 +32,7 @@ struct KernelParameter {
   std::string name;
   Buffer* buffer = nullptr;  // tensors: the storage's representative; pointer to its first element with the buffer's offset applied
   DType dtype = DType::kFloat32;
-  Expr number;  // kNumber: a size symbol of the call
+  Expr number;  // kNumber: a size symbol of the call, or what is computed from such before the call
 };
 
 /// An operation of the program that the kernel computes, for whoever reads the kernel.

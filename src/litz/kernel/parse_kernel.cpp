@@ -93,9 +93,11 @@ class KernelParser {
     if (c.accept("number")) {
       p.kind = KernelParameter::kNumber;
       p.dtype = DType::kInt64;
-      p.number = context().find_symbol(p.name);
+      const bool is_computed = !c.peek(",") && !c.peek(")");
+      p.number = is_computed ? parse_expr(context(), c, size_symbol_) : context().find_symbol(p.name);
       if (!p.number) c.refuse(fmt::format("number {} has no symbol line", p.name));
-      visible_.insert(p.number);
+      if (!is_computed) visible_.insert(p.number);
+      else if (p.number.is_symbol() || p.number.is_integer()) c.refuse(fmt::format("number {} is not computed", p.name));
     } else {
       if (c.accept("in")) p.kind = KernelParameter::kInput;
       else if (c.accept("out")) p.kind = KernelParameter::kOutput;
@@ -558,6 +560,11 @@ class KernelParser {
   const SymbolLookup visible_symbol_ = [this](std::string_view name) {
     Expr symbol = context().find_symbol(name);
     return symbol && visible_.contains(symbol) ? symbol : Expr();
+  };
+  const SymbolLookup size_symbol_ = [this](std::string_view name) {
+    Expr symbol = context().find_symbol(name);
+    const bool is_size = symbol && (symbol.symbol_kind() == SymbolKind::kSize || symbol.symbol_kind() == SymbolKind::kUnbacked);
+    return is_size ? symbol : Expr();
   };
   std::unordered_map<std::string, Memory> memory_;
   std::unordered_map<std::string, int> origins_, accumulators_;

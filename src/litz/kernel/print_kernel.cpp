@@ -43,7 +43,7 @@ const char* parameter_kind(KernelParameter::Kind kind) {
 std::string number_text(const Number& n) { return n.is_float ? float_text(n.real) : fmt::format("{}", n.integer); }
 
 std::string parameter_text(const KernelParameter& p) {
-  if (p.kind == KernelParameter::kNumber) return fmt::format("{}: number", p.name);
+  if (p.kind == KernelParameter::kNumber) return fmt::format("{}: number{}", p.name, p.number.is_symbol() ? "" : " " + to_string(p.number));
   const Device& device = p.buffer->device;
   const std::string place = device == Device{} ? "" : fmt::format(" on {} {}", device.type, device.index);
   return fmt::format("{}: {} {}{}", p.name, parameter_kind(p.kind), shape_text(p), place);

@@ -1,5 +1,7 @@
 #include "litz/kernel/tree_passes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
@@ -261,13 +263,23 @@ void drop_unused_parameters(Kernel& kernel) {
   std::vector<KernelParameter> kept;
   for (size_t k = 0; k < kernel.parameters.size(); ++k) {
     const KernelParameter& p = kernel.parameters[k];
-    if (p.kind == KernelParameter::kNumber ? !numbers.contains(p.number) : !used[k]) continue;
+    if (p.kind == KernelParameter::kNumber ? !(p.number.is_symbol() && numbers.contains(p.number)) : !used[k]) continue;
     renumbered[k] = static_cast<int>(kept.size());
     kept.push_back(p);
     if (p.kind == KernelParameter::kNumber) continue;
     kept.back().kind = !written[k] ? KernelParameter::kInput : read[k] ? KernelParameter::kInOut : KernelParameter::kOutput;
   }
   kernel.parameters = std::move(kept);
+  const bool has_numbers = !kernel.parameters.empty() && kernel.parameters.back().kind == KernelParameter::kNumber;
+  int count = 0;
+  for (Expr number : has_numbers ? computed_numbers(kernel) : std::vector<Expr>()) {
+    KernelParameter p;
+    p.kind = KernelParameter::kNumber;
+    p.name = fmt::format("ps{}", count++);
+    p.dtype = DType::kInt64;
+    p.number = number;
+    kernel.parameters.push_back(std::move(p));
+  }
   std::function<void(std::vector<KernelStatement>&)> renumber = [&](std::vector<KernelStatement>& body) {
     for (KernelStatement& s : body) {
       if (s.kind == KernelOp::kLoop) renumber(s.loop->body);

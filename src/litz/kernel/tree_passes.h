@@ -32,7 +32,10 @@ std::vector<bool> nonzero_constants(const Kernel& kernel);
 void list_assertions(Kernel& kernel);
 /// narrow_indices is set where every offset provably fits int32.
 void narrow_indices(Kernel& kernel);
-/// Parameters that the tree does not use are dropped; numbers are those that it uses.
+/// Parameters that the tree does not use are dropped; numbers are the symbols that it uses and its computed numbers.
 void drop_unused_parameters(Kernel& kernel);
+/// What a kernel uses that follows from sizes alone, by more than sums and products or where it must not wrap: as a value, in comparisons.
+///   i0 < s0*s1, i0 // (s0 // 2)   ->   s0*s1, s0 // 2
+std::vector<Expr> computed_numbers(const Kernel& kernel);
 
 }  // namespace litz

@@ -82,6 +82,11 @@ std::string IndexText::symbol(Expr symbol) const {
   return known->second;
 }
 
+const std::string* IndexText::known(Expr expr) const {
+  const auto found = scalars_.find(expr);
+  return found == scalars_.end() ? nullptr : &found->second;
+}
+
 std::string IndexText::integer(int64_t value) const {
   if (value == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807l - 1)";
   const bool is_long = value > std::numeric_limits<int32_t>::max() || value < -std::numeric_limits<int32_t>::max();

@@ -12,7 +12,7 @@ namespace litz {
 class IndexText : private IndexSpelling {
  public:
   IndexText();
-  /// A symbol's text: a loop variable, a size, the value of an indirect index.
+  /// A symbol's text: a loop variable, a size, the value of an indirect index; or that of a number computed before the call.
   void bind(Expr symbol, std::string text) { scalars_[symbol] = std::move(text); }
   /// The axis (or lane symbol) of the loop with lanes: text is its value in lane 0.
   void bind_lanes(Expr symbol, std::string text) { lanes_[symbol] = {std::move(text), false}; }
@@ -36,6 +36,7 @@ class IndexText : private IndexSpelling {
   std::string vector_part(Expr expr, bool narrow) const;
   std::string vector_operand(Expr expr, bool narrow) const;
   std::string symbol(Expr symbol) const override;
+  const std::string* known(Expr expr) const override;
   std::string integer(int64_t value) const override;
   std::pair<std::string, bool> negation(Expr operand) const override;
   std::string choice(Expr condition, Expr if_true, Expr if_false) const override;

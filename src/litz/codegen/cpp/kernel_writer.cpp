@@ -82,7 +82,7 @@ void KernelWriter::write_head() {
   for (size_t k = 0; k < kernel_.parameters.size(); ++k) {
     const KernelParameter& p = kernel_.parameters[k];
     if (p.kind == KernelParameter::kNumber) {
-      line("const i64 s{} = n[{}];  // {}", numbers, numbers, cpp_comment(p.name));
+      line("const i64 s{} = n[{}];  // {}", numbers, numbers, cpp_comment(to_string(p.number)));
       index_.bind(p.number, fmt::format("s{}", numbers));
       ++numbers;
       continue;

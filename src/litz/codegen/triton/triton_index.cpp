@@ -26,6 +26,11 @@ std::string TritonIndex::symbol(Expr symbol) const {
   return known->second;
 }
 
+const std::string* TritonIndex::known(Expr expr) const {
+  const auto found = texts_.find(expr);
+  return found == texts_.end() ? nullptr : &found->second;
+}
+
 std::string TritonIndex::integer(int64_t value) const { return fmt::format("{}", value); }
 
 std::pair<std::string, bool> TritonIndex::negation(Expr operand) const {

@@ -15,6 +15,7 @@ class TritonIndex : private IndexSpelling {
 
  private:
   std::string symbol(Expr symbol) const override;
+  const std::string* known(Expr expr) const override;
   std::string integer(int64_t value) const override;
   std::pair<std::string, bool> negation(Expr operand) const override;
   std::string choice(Expr condition, Expr if_true, Expr if_false) const override;

@@ -146,7 +146,7 @@ void TritonWriter::write_head() {
     const KernelParameter& p = kernel_.parameters[k];
     const std::string name = p.kind == KernelParameter::kNumber ? fmt::format("s{}", k) : pointer(Memory{false, static_cast<int>(k)});
     arguments += (arguments.empty() ? "" : ", ") + name;
-    notes.push_back(fmt::format("{}: {}", name, p.kind == KernelParameter::kNumber ? p.name : p.name + " " + shape_text(p)));
+    notes.push_back(fmt::format("{}: {}", name, p.kind == KernelParameter::kNumber ? to_string(p.number) : p.name + " " + shape_text(p)));
     if (p.kind == KernelParameter::kNumber) index_.bind(p.number, fmt::format("n{}", k));
   }
   if (kernel_.reports_errors) arguments += arguments.empty() ? "error" : ", error";
