@@ -27,25 +27,37 @@ std::optional<int64_t> Universe::Point::operator()(Expr symbol) const {
   return values[at - universe->symbols.begin()];
 }
 
-Universe::Point Universe::random_point(std::mt19937& random) const {
+namespace {
+
+int64_t pick(std::mt19937& random, int64_t low, int64_t high) {
+  // The ends more often than the middle.
+  const auto choice = std::uniform_int_distribution<int64_t>(0, 5)(random);
+  if (choice == 0) return low;
+  if (choice == 1) return high;
+  return std::uniform_int_distribution<int64_t>(low, high)(random);
+}
+
+}  // namespace
+
+Universe::Point Universe::elsewhere_in_loops(const Point& point, std::mt19937& random) const {
+  Point other = point;
+  for (size_t k = 0; k < symbols.size(); ++k)
+    if (Expr extent = symbols[k].extent()) other.values[k] = pick(random, 0, *evaluate(extent, point) - 1);
+  return other;
+}
+
+Universe::Point Universe::random_point(std::mt19937& random, int64_t most) const {
   Point point;
   point.universe = this;
-  auto pick = [&](int64_t low, int64_t high) {
-    // The ends more often than the middle.
-    int64_t choice = std::uniform_int_distribution<int64_t>(0, 5)(random);
-    if (choice == 0) return low;
-    if (choice == 1) return high;
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
-  };
   for (Expr symbol : symbols) {
     int64_t low = symbol.range().lower, high = symbol.range().upper;
     if (Expr extent = symbol.extent()) {
       high = *evaluate(extent, point) - 1;
     } else {
-      low = std::max<int64_t>(low, -20);
-      high = std::min<int64_t>(high, 20);
+      low = std::max(low, -most);
+      high = std::min(high, most);
     }
-    point.values.push_back(pick(low, high));
+    point.values.push_back(pick(random, low, high));
   }
   return point;
 }

@@ -29,7 +29,10 @@ class Universe {
     std::optional<int64_t> operator()(Expr symbol) const;
     const Universe* universe;
   };
-  Point random_point(std::mt19937& random) const;
+  /// Symbols without a bound of their own lie within [-most, most].
+  Point random_point(std::mt19937& random, int64_t most = 20) const;
+  /// The same sizes with other values of the loop variables.
+  Point elsewhere_in_loops(const Point& point, std::mt19937& random) const;
 };
 
 enum class Style {

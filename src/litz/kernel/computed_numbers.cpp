@@ -63,6 +63,12 @@ class NumberFinder {
 
 }  // namespace
 
+std::vector<Expr> computed_numbers(Expr value) {
+  NumberFinder finder;
+  finder.look_at(value, true);
+  return std::move(finder.found);
+}
+
 std::vector<Expr> computed_numbers(const Kernel& kernel) {
   NumberFinder finder;
   for_each_statement(kernel.body, [&](const KernelStatement& s) {

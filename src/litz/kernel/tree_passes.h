@@ -37,5 +37,7 @@ void drop_unused_parameters(Kernel& kernel);
 /// What a kernel uses that follows from sizes alone, by more than sums and products or where it must not wrap: as a value, in comparisons.
 ///   i0 < s0*s1, i0 // (s0 // 2)   ->   s0*s1, s0 // 2
 std::vector<Expr> computed_numbers(const Kernel& kernel);
+/// The same of one expression whose value is wanted.
+std::vector<Expr> computed_numbers(Expr value);
 
 }  // namespace litz

@@ -189,13 +189,9 @@ std::optional<NestedFloor> nested_floor(ExprContext::Impl& impl, Expr n) {
 
 // (x // a + rest) // d = (x + a*rest) // (a*d) for d > 0, where the sum and the product that this makes fit.
 std::optional<Expr> merge_nested(const NestedFloor& n, Expr d) {
-  constexpr int64_t kSmall = std::numeric_limits<int32_t>::max();
-  auto is_small = [](Expr e) { return e.is_integer() && e.integer() >= -kSmall && e.integer() <= kSmall; };
-  const bool has_loops = has_flag(n.x, kFlagLoopSymbol) || has_flag(n.rest, kFlagLoopSymbol) || has_flag(n.a, kFlagLoopSymbol);
-  if (has_loops && !is_small(n.rest) && !is_small(n.a)) return std::nullopt;
   try {
     const Expr divisor = n.a * d;
-    if (!prove_divisor_fits(n.x, divisor)) return std::nullopt;
+    if (!prove_dividend_fits(n.x, n.a * n.rest) || !prove_divisor_fits(n.x, divisor)) return std::nullopt;
     return floor_div(n.x + n.a * n.rest, divisor);
   } catch (const ExprOverflow&) { return std::nullopt; }
 }
@@ -213,7 +209,7 @@ Expr floor_atom(Division& s) {
   return s.impl.intern(ExprKind::kFloorDiv, operands);
 }
 
-// A term c*(x % m) of a dividend of which d divides c*m counts as c*x.
+// A term c*(x % m) of a dividend of which d divides c*m counts as c*x, if that fits.
 std::optional<Expr> drop_inner_mods(ExprContext::Impl& impl, Expr n, Expr d) {
   if (!has_flag(n, kFlagModFactor)) return std::nullopt;
   bool changed = false;
@@ -228,7 +224,10 @@ std::optional<Expr> drop_inner_mods(ExprContext::Impl& impl, Expr n, Expr d) {
         Expr rest = *divide_cores(impl, term.core, factor);
         Expr scale = make_term(impl, term.coefficient, rest);
         if (!divide_exactly(scale * factor.operands()[1], d)) continue;
-        result.add(scale * factor.operands()[0]);
+        const Expr whole = scale * factor.operands()[0];
+        const bool is_itself = scale.is_integer(1) || scale.is_integer(-1);
+        if (!is_itself && !prove_dividend_fits(impl.integer(0), whole)) continue;
+        result.add(whole);
         dropped = true;
         break;
       }

@@ -74,9 +74,8 @@ bool merge_mods(ExprContext::Impl& impl, Polynomial& sum, const Factored& inner)
       Expr y = outer.atom.operands()[0], b = outer.atom.operands()[1];
       Expr shift = y - floor_div(x, d);
       if (has_flag(shift, kFlagCompound) || !prove_positive(d) || !prove_positive(b)) return false;
-      if (!shift.is_integer() && has_flag(x, kFlagLoopSymbol)) return false;
       Expr modulus = d * b;
-      if (!prove_divisor_fits(x, modulus)) return false;
+      if (!prove_dividend_fits(x, shift * d) || !prove_divisor_fits(x, modulus)) return false;
       Expr merged_mod = mod(x + shift * d, modulus);
       sum.add_term(-inner.coefficient, multiply_cores(impl, inner.rest, inner.atom));
       sum.add_term(-outer.coefficient, multiply_cores(impl, outer.rest, outer.atom));

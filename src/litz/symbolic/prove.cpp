@@ -298,9 +298,18 @@ bool prove_divisor_fits(Expr x, Expr divisor) {
   const ValueRange range = divisor.range();
   if (range.lower > -kIntInf && range.upper < kIntInf) return true;
   if (!has_flag(x, kFlagLoopSymbol) && !has_flag(divisor, kFlagLoopSymbol)) return degree(divisor) <= kMostFactors;
-  // A multiple of the divisor that x comes next to: where x has a value, that is not 0.
+  // A multiple of the divisor that x >= 0 stays below is not 0, so it is no less than the divisor; and x comes next to it.
+  if (!prove_nonnegative(x)) return false;
   const std::optional<Expr> most = upper_bound(x);
   return most && ask([&] { return divide_exactly(*most + 1, divisor).has_value(); });
+}
+
+bool prove_dividend_fits(Expr x, Expr added) {
+  constexpr int64_t kFew = 1 << 20;  // far less than what no computer counts up to
+  if (added.range().lower >= -kFew && added.range().upper <= kFew) return true;
+  if (!has_flag(x, kFlagLoopSymbol) && !has_flag(added, kFlagLoopSymbol)) return true;
+  const ValueRange range = (x + added).range();
+  return range.lower > -kIntInf && range.upper < kIntInf;
 }
 
 bool provably_nonnegative(Expr expr) { return prove(expr); }

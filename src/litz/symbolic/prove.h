@@ -14,5 +14,7 @@ bool prove_less(Expr a, Expr b);
 /// Whether a rule may divide x by this product of divisors that divided parts of x: with loop variables 64 bits must hold the product
 /// wherever x has a value; without, the quotient is computed before a call in more bits, which hold products of a few sizes.
 bool prove_divisor_fits(Expr x, Expr divisor);
+/// Whether a rule may divide the sum of both, of which only x is known to fit: with loop variables 64 bits must hold the sum too.
+bool prove_dividend_fits(Expr x, Expr added);
 
 }  // namespace litz
