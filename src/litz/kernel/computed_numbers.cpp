@@ -53,9 +53,8 @@ class NumberFinder {
   }
 
   static bool is_known_before(Expr e) {
-    return std::ranges::all_of(free_symbols(e), [](Expr s) {
-      return s.symbol_kind() == SymbolKind::kSize || s.symbol_kind() == SymbolKind::kUnbacked;
-    });
+    return std::ranges::all_of(free_symbols(e),
+                               [](Expr s) { return s.symbol_kind() == SymbolKind::kSize || s.symbol_kind() == SymbolKind::kUnbacked; });
   }
 
   std::unordered_set<Expr> seen_[2];  // as a part that may wrap, and as one that must be exact
