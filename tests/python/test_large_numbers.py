@@ -1,7 +1,9 @@
-"""Numbers that a user computes from sizes, with steps on the way that no 64 bits hold: Python's integers have no end, and rules that merge divisions make products that the program never had."""
+"""Numbers that a user computes from sizes, with steps on the way that no 64 bits hold: Python's integers have no end, and rules that
+merge divisions make products that the program never had."""
 
 import pytest
 import torch
+
 
 def compiled(function):
     return torch.compile(function, backend="litz", dynamic=True, options={"fallback": "error"}, fullgraph=True)

@@ -17,8 +17,9 @@ class NumberFinder {
   void look_at(Expr e, bool is_exact) {
     if (!e || e.is_integer() || e.is_symbol() || !seen_[is_exact].insert(e).second) return;
     const bool is_sum = e.kind() == ExprKind::kAdd || e.kind() == ExprKind::kMul;
-    const bool is_wanted = is_sum ? is_exact && !is_small_sum(e) : !is_boolean(e);
-    if (is_wanted && is_known_before(e)) {
+    // A boolean is none of the numbers that kernels are given; what it compares is.
+    const bool is_wanted = is_sum ? is_exact && !is_small_sum(e) : !is_boolean(e.kind());
+    if (is_wanted && !has_loop_symbols(e)) {
       if (std::ranges::find(found, e) == found.end()) found.push_back(e);
       return;
     }
@@ -36,25 +37,6 @@ class NumberFinder {
       return is_multiple ? std::abs(term.operands()[0].integer()) < kFew && term.operands()[1].is_symbol() : term.is_symbol();
     };
     return e.kind() == ExprKind::kAdd ? std::ranges::all_of(e.operands(), is_small_term) : is_small_term(e);
-  }
-
-  /// None of the numbers that kernels are given; what it compares is.
-  static bool is_boolean(Expr e) {
-    switch (e.kind()) {
-      case ExprKind::kEq:
-      case ExprKind::kNe:
-      case ExprKind::kLt:
-      case ExprKind::kLe:
-      case ExprKind::kAnd:
-      case ExprKind::kOr:
-      case ExprKind::kNot: return true;
-      default: return false;
-    }
-  }
-
-  static bool is_known_before(Expr e) {
-    return std::ranges::all_of(free_symbols(e),
-                               [](Expr s) { return s.symbol_kind() == SymbolKind::kSize || s.symbol_kind() == SymbolKind::kUnbacked; });
   }
 
   std::unordered_set<Expr> seen_[2];  // as a part that may wrap, and as one that must be exact

@@ -47,6 +47,9 @@ enum class ExprKind : uint8_t {
   kSelect,  // operands: condition, if true, if false
 };
 
+/// Comparisons and what joins them.
+constexpr bool is_boolean(ExprKind kind) { return kind >= ExprKind::kEq && kind <= ExprKind::kNot; }
+
 /// What a symbol stands for. Free sizes are known when a compiled graph is called; axes and lanes only inside a kernel.
 enum class SymbolKind : uint8_t {
   kSize,      // a size or number of the graph's inputs (s0)
@@ -217,6 +220,8 @@ std::vector<Expr> substitute(std::span<const Expr> exprs, const Substitution& ma
 /// Symbols in the expression, without repeats, by id.
 std::vector<Expr> free_symbols(Expr expr);
 bool depends_on(Expr expr, Expr symbol);
+/// Whether a loop variable or an indirect index is among the symbols: only inside a kernel such an expression has a value.
+bool has_loop_symbols(Expr expr);
 
 /// The value when each symbol has the value that `value_of` gives; nullopt where it gives none, a divisor is zero or the value does not
 /// fit 64 bits (parts of the expression may leave them). For tests, hints and constants; the run time has ExprProgram.

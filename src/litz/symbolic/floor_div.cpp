@@ -190,9 +190,9 @@ std::optional<NestedFloor> nested_floor(ExprContext::Impl& impl, Expr n) {
 // (x // a + rest) // d = (x + a*rest) // (a*d) for d > 0, where the sum and the product that this makes fit.
 std::optional<Expr> merge_nested(const NestedFloor& n, Expr d) {
   try {
-    const Expr divisor = n.a * d;
-    if (!prove_dividend_fits(n.x, n.a * n.rest) || !prove_divisor_fits(n.x, divisor)) return std::nullopt;
-    return floor_div(n.x + n.a * n.rest, divisor);
+    const Expr divisor = n.a * d, added = n.a * n.rest;
+    if (!prove_dividend_fits(n.x, added) || !prove_divisor_fits(n.x, divisor)) return std::nullopt;
+    return floor_div(n.x + added, divisor);
   } catch (const ExprOverflow&) { return std::nullopt; }
 }
 

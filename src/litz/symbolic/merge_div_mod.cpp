@@ -74,9 +74,9 @@ bool merge_mods(ExprContext::Impl& impl, Polynomial& sum, const Factored& inner)
       Expr y = outer.atom.operands()[0], b = outer.atom.operands()[1];
       Expr shift = y - floor_div(x, d);
       if (has_flag(shift, kFlagCompound) || !prove_positive(d) || !prove_positive(b)) return false;
-      Expr modulus = d * b;
-      if (!prove_dividend_fits(x, shift * d) || !prove_divisor_fits(x, modulus)) return false;
-      Expr merged_mod = mod(x + shift * d, modulus);
+      Expr modulus = d * b, added = shift * d;
+      if (!prove_dividend_fits(x, added) || !prove_divisor_fits(x, modulus)) return false;
+      Expr merged_mod = mod(x + added, modulus);
       sum.add_term(-inner.coefficient, multiply_cores(impl, inner.rest, inner.atom));
       sum.add_term(-outer.coefficient, multiply_cores(impl, outer.rest, outer.atom));
       sum.add_product(inner.coefficient, inner.rest, merged_mod);

@@ -102,6 +102,8 @@ std::vector<Expr> free_symbols(Expr expr) {
 
 bool depends_on(Expr expr, Expr symbol) { return depends(expr, symbol); }
 
+bool has_loop_symbols(Expr expr) { return has_flag(expr, kFlagLoopSymbol); }
+
 std::optional<LinearForm> linear_form(Expr expr, std::span<const Expr> symbols) {
   ExprContext::Impl& impl = impl_of(expr);
   std::vector<std::unique_ptr<Polynomial>> coefficients;

@@ -49,19 +49,6 @@ const char* comparison_name(ExprKind kind) {
   }
 }
 
-bool is_boolean(Expr e) {
-  switch (e.kind()) {
-    case ExprKind::kEq:
-    case ExprKind::kNe:
-    case ExprKind::kLt:
-    case ExprKind::kLe:
-    case ExprKind::kAnd:
-    case ExprKind::kOr:
-    case ExprKind::kNot: return true;
-    default: return false;
-  }
-}
-
 constexpr IndexWords kWords = {.quotient = "/",
                                .floor_div = "floor_div<i64>",
                                .mod = "remainder<i64>",
@@ -116,7 +103,7 @@ std::string IndexText::vector(Expr expr, bool& is_narrow) const {
 /// A vector even where the expression is uniform.
 std::string IndexText::vector_operand(Expr expr, bool narrow) const {
   if (varies(expr)) return vector_part(expr, narrow);
-  if (is_boolean(expr)) return fmt::format("splat<bool>(l, {})", scalar(expr));
+  if (is_boolean(expr.kind())) return fmt::format("splat<bool>(l, {})", scalar(expr));
   return narrow ? fmt::format("splat<i32>(l, (i32)({}))", scalar(expr)) : fmt::format("splat<i64>(l, {})", scalar(expr));
 }
 
